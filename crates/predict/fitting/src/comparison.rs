@@ -7,6 +7,7 @@ use crate::measurements::Measurements;
 use crate::model::{ModelError, Prediction, TOTAL};
 use crate::model_file::ModelFile;
 use crate::samples::SampleRule;
+use crate::score::relative_error;
 
 /// A prediction and the measurement it is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,12 +38,6 @@ impl Compared {
     pub fn is_within(&self) -> bool {
         (self.predicted.low..=self.predicted.high).contains(&self.measured)
     }
-
-    fn smape_percent(&self) -> f64 {
-        let (predicted, measured) = (self.predicted.value, self.measured);
-        let sizes = predicted.abs() + measured.abs();
-        if 0.0 < sizes { 200.0 * (predicted - measured).abs() / sizes } else { 0.0 }
-    }
 }
 
 /// Accuracy of predictions, over all points.
@@ -68,7 +63,7 @@ impl Summary {
             let error = one.error_percent().abs();
             all.n_points += 1;
             all.n_within += usize::from(one.is_within());
-            all.smape_percent += one.smape_percent();
+            all.smape_percent += 100.0 * relative_error(one.predicted.value, one.measured);
             all.mean_error_percent += error;
             all.largest_error_percent = all.largest_error_percent.max(error);
         }

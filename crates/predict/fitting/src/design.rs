@@ -20,7 +20,7 @@ const N_FAR_MAX: usize = 1024;
 const N_NEIGHBORS_MAX: usize = 4096;
 
 /// Columns of terms over points, shared by all regions that were measured at the same points.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Design {
     pub(crate) points: Vec<Vec<f64>>,
     pub(crate) choices: Vec<Choice>,
@@ -51,16 +51,12 @@ impl Design {
     /// Creates the design over `points`; terms in `first` take precedence over proportional ones.
     pub(crate) fn new(points: &[&[f64]], roles: &[ParameterRole], first: &[Term]) -> Self {
         let (folds, holds_singles) = folds(points, roles.len());
-        let points_owned = points.iter().map(|at| at.to_vec()).collect();
         let mut design = Self {
-            points: points_owned,
-            choices: Vec::new(),
-            columns: Vec::new(),
-            far: Vec::new(),
+            points: points.iter().map(|at| at.to_vec()).collect(),
             neighbors: neighbors(points, roles.len()),
-            between: Vec::new(),
             folds,
             holds_singles,
+            ..Self::default()
         };
         let far = far_points(points, roles);
         let middles = design.middles();
@@ -210,17 +206,10 @@ fn folds(points: &[&[f64]], n_parameters: usize) -> (Vec<Fold>, bool) {
 mod tests {
     use super::*;
 
-    const GRID: [[f64; 2]; 9] = [
-        [1.0, 10.0],
-        [1.0, 20.0],
-        [1.0, 30.0],
-        [2.0, 10.0],
-        [2.0, 20.0],
-        [2.0, 30.0],
-        [4.0, 10.0],
-        [4.0, 20.0],
-        [4.0, 30.0],
-    ];
+    /// Returns the points of 3 numbers of processes and 3 sizes.
+    fn grid() -> [[f64; 2]; 9] {
+        std::array::from_fn(|idx| [[1.0, 2.0, 4.0][idx / 3], [10.0, 20.0, 30.0][idx % 3]])
+    }
 
     fn design(points: &[[f64; 2]]) -> Design {
         let points: Vec<&[f64]> = points.iter().map(|at| &at[..]).collect();
@@ -229,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_largest_of_each_parameter_is_kept_back() {
-        let design = design(&GRID);
+        let design = design(&grid());
         let held: Vec<&[usize]> = design.folds.iter().map(|fold| &fold.held[..]).collect();
         assert_eq!(held, [&[6, 7, 8][..], &[2, 5, 8]]);
         assert!(!design.holds_singles);
@@ -237,7 +226,7 @@ mod tests {
 
     #[test]
     fn single_points_are_kept_back_where_nothing_else_can_be() {
-        let design = design(&GRID[..2]);
+        let design = design(&grid()[..2]);
         let held: Vec<&[usize]> = design.folds.iter().map(|fold| &fold.held[..]).collect();
         assert_eq!(held, [&[0][..], &[1]]);
         assert!(design.holds_singles);
@@ -248,15 +237,11 @@ mod tests {
         // Without a second size, terms of the size are proportional to others; powers of two have whole
         // logarithms.
         let names = ["n".to_owned(), "p".to_owned()];
-        let design = design(&[GRID[0], GRID[3], GRID[6]]);
-        assert!(
-            design.choices.iter().all(|choice| choice
-                .term
-                .factors
-                .iter()
-                .all(|factor| { factor.parameter_idx == 0 && !factor.whole_log })),
-            "{:?}",
-            design.choices.iter().map(|c| c.term.text(&names)).collect::<Vec<_>>()
-        );
+        let grid = grid();
+        let terms = design(&[grid[0], grid[3], grid[6]]).choices.into_iter().map(|it| it.term);
+        for term in terms {
+            let is_of_first = |it: &Factor| it.parameter_idx == 0 && !it.whole_log;
+            assert!(term.factors.iter().all(is_of_first), "{}", term.text(&names));
+        }
     }
 }

@@ -74,12 +74,11 @@ fn errors(problem: &RegionProblem<'_>, scored: &Scored) -> (Vec<f64>, Vec<f64>) 
 
 fn pick(shares: &[f64], random: &mut Random) -> usize {
     let mut left = random.share() * shares.iter().sum::<f64>();
-    let mut idx = 0;
-    while idx + 1 < shares.len() && shares[idx] < left {
-        left -= shares[idx];
-        idx += 1;
-    }
-    idx
+    let idx = shares.iter().position(|share| {
+        left -= share;
+        left <= 0.0
+    });
+    idx.unwrap_or(shares.len() - 1)
 }
 
 fn refit(problem: &RegionProblem<'_>, scored: &Scored, target: &[f64]) -> Option<Vec<f64>> {

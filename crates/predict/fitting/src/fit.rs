@@ -193,17 +193,13 @@ impl<'a> Fitter<'a> {
             region: series.region.clone(),
             metric: series.metric.clone(),
             parameters: self.parameters.to_vec(),
-            text: String::new(),
             ranges: (0..self.parameters.len()).filter_map(range).collect(),
-            split_idx: None,
-            pieces: Vec::new(),
             rate: self.settings.rate,
             smallest: (0.0 < smallest).then_some(smallest),
-            held_out_error: 0.0,
             n_samples: samples.iter().map(|s| s.measured.n_kept + s.measured.n_dropped).sum(),
             n_dropped: samples.iter().map(|s| s.measured.n_dropped).sum(),
             caches: self.settings.caches.clone(),
-            warnings: Vec::new(),
+            ..FittedModel::default()
         }
     }
 
@@ -224,12 +220,9 @@ impl<'a> Fitter<'a> {
             Some(design) if design.is_over(&points) => design,
             _ => Design::new(&points, &self.roles, &[]),
         };
-        let fitted = fit_pieces(&design, samples, &self.roles, self.settings);
+        fit_pieces(model, &design, samples, &self.roles, self.settings);
         let held_out = !design.holds_singles;
         self.design = Some(design);
-        model.split_idx = fitted.split_idx;
-        model.held_out_error = fitted.held_out;
-        model.pieces = fitted.pieces;
         Ok(held_out)
     }
 }

@@ -2,9 +2,6 @@
 //!
 //! Text in, measurements and problems out: a bad line costs only itself. Extra-P's formats
 //! are described in its `docs/file-formats.md`.
-//!
-//! # Not here
-//! Opening files (`prediction`); files of models ([`crate::ModelFile`]).
 
 pub mod csv;
 pub mod extrap_json;
@@ -96,14 +93,9 @@ pub enum Fault {
     /// The file is empty.
     #[error("the input is empty: give a file with measurements")]
     Empty,
-    /// An id that is not defined.
-    #[error("nothing in `{list}` has the id {id}: correct it")]
-    UnknownId {
-        /// List in which it was looked up.
-        list: String,
-        /// The id.
-        id: i64,
-    },
+    /// An id that is not defined in the list of this name.
+    #[error("nothing in `{0}` has the id {1}: correct it")]
+    UnknownId(&'static str, i64),
     /// Text that is not JSON, or JSON of another shape.
     #[error("unexpected JSON: {0}")]
     Malformed(String),
@@ -116,6 +108,13 @@ impl Fault {
 
     fn at(self, place: impl Into<String>) -> FileProblem {
         FileProblem { place: place.into(), fault: self }
+    }
+}
+
+impl From<FileProblem> for Reading {
+    /// Reads nothing of a file, because of this problem.
+    fn from(problem: FileProblem) -> Self {
+        Self { problems: vec![problem], ..Self::default() }
     }
 }
 

@@ -7,9 +7,6 @@
 //! # Invariants
 //! - `low <= value <= high`; all three are positive where all measurements were.
 //! - A written model is read back equal.
-//!
-//! # Not here
-//! Fitting models (`fit`); evaluating one at a point (`point_estimate`).
 
 mod point_estimate;
 mod warning;
@@ -28,7 +25,7 @@ pub const TOTAL: &str = "total";
 pub const FORMAT: u32 = 1;
 
 /// A model of one region.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FittedModel {
     /// Version of the file format.
     pub format: u32,

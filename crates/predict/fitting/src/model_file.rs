@@ -7,9 +7,6 @@
 //!
 //! # Invariants
 //! - A written file is read back equal; a file of a later version, or one that was cut off or changed, is rejected.
-//!
-//! # Not here
-//! Opening files (`prediction`); combining the models of all regions (`total`).
 
 use crate::model::{FittedModel, ModelError, TOTAL};
 use serde::{Deserialize, Serialize, de::IgnoredAny};

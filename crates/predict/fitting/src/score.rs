@@ -83,7 +83,7 @@ fn held_out(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<f64> {
 }
 
 /// Returns the error relative to the mean of both values, so that too low counts as much as too high.
-fn relative_error(predicted: f64, measured: f64) -> f64 {
+pub(crate) fn relative_error(predicted: f64, measured: f64) -> f64 {
     let sizes = predicted.abs() + measured.abs();
     if 0.0 < sizes { 2.0 * (predicted - measured).abs() / sizes } else { 0.0 }
 }

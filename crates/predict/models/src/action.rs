@@ -5,9 +5,6 @@
 //! - Only what the trace says: a call whose partners are not recorded yields no action. Left out are
 //!   one-sided communication, neighborhood collectives, operations on files and windows, and whatever
 //!   crosses the border of a world.
-//!
-//! # Not here
-//! How long any of it takes ([`crate::ideal_network`]).
 
 use events::{Event, RecordKind};
 use mpi_abi::{Class, CollectiveKind, Mode, Operation, ParameterKind, Rooted};

@@ -9,7 +9,7 @@ use super::Settings;
 use crate::{
     design::{Design, distinct_values},
     draws::{draws, terms},
-    model::{Piece, Range},
+    model::{FittedModel, Piece, Range},
     samples::PointValue,
     score::{Scored, score},
     search::RegionProblem,
@@ -37,15 +37,6 @@ pub(crate) struct Sample<'a> {
     pub(crate) measured: PointValue,
 }
 
-/// The pieces of a model.
-#[derive(Debug)]
-pub(crate) struct Fitted {
-    pub(crate) split_idx: Option<usize>,
-    pub(crate) pieces: Vec<Piece>,
-    /// Mean relative error at the held-out largest values.
-    pub(crate) held_out: f64,
-}
-
 /// Points that share one formula.
 struct SubrangeFit<'a> {
     samples: Vec<Sample<'a>>,
@@ -59,13 +50,14 @@ struct Search<'a> {
     settings: &'a Settings,
 }
 
-/// Fits the model's pieces, given a design over all samples.
+/// Fits the model's pieces, given a design over all samples, and their error at the held-out values.
 pub(crate) fn fit_pieces(
+    model: &mut FittedModel,
     design: &Design,
     samples: &[Sample<'_>],
     roles: &[ParameterRole],
     settings: &Settings,
-) -> Fitted {
+) {
     let search = Search { roles, settings };
     let problem = problem(design, samples);
     // Equal values need no search.
@@ -75,16 +67,14 @@ pub(crate) fn fit_pieces(
         && search.is_wanting(samples, &scored)
         && let Some((split_idx, parts)) = search.split(samples, &scored, &problem)
     {
-        let pieces = parts.iter().map(|part| search.piece_of(part, split_idx)).collect();
         let n_points: usize = parts.iter().map(|part| part.samples.len()).sum();
-        let held_out = parts.iter().map(SubrangeFit::held_out_sum).sum::<f64>() / count(n_points);
-        return Fitted { split_idx: Some(split_idx), pieces, held_out };
-    }
-    let held_out = scored.first().map_or(0.0, |best| best.held_out);
-    Fitted {
-        split_idx: None,
-        pieces: vec![search.piece(&problem, &scored, samples, None)],
-        held_out,
+        let held_out = parts.iter().map(SubrangeFit::held_out_sum).sum::<f64>();
+        model.held_out_error = held_out / count(n_points);
+        model.split_idx = Some(split_idx);
+        model.pieces = parts.iter().map(|part| search.piece_of(part, split_idx)).collect();
+    } else {
+        model.held_out_error = scored.first().map_or(0.0, |best| best.held_out);
+        model.pieces = vec![search.piece(&problem, &scored, samples, None)];
     }
 }
 

@@ -9,7 +9,6 @@ mod columns;
 use super::{BYTE_ORDER_MARK, Fault, Reading, check_times, number};
 use crate::measurements::{Measurements, MeasurementsBuilder};
 use columns::Places;
-use std::fmt::Write;
 
 /// Columns to read, where their names do not reveal their purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,39 +28,31 @@ type Row = (usize, Vec<String>);
 
 /// Reads a table.
 pub fn read(text: &str, columns: &Columns) -> Reading {
-    let mut reading = Reading::default();
     let text = text.trim_start_matches(BYTE_ORDER_MARK);
     let mut lines = text.lines().enumerate().filter(|(_, line)| {
         let line = line.trim();
         !line.is_empty() && !line.starts_with('#')
     });
     let Some((idx, heading)) = lines.next() else {
-        reading.problems.push(Fault::Empty.at_line(0));
-        return reading;
+        return Fault::Empty.at_line(0).into();
     };
     let separator = separator(heading);
     let heading = cells(heading, separator);
     let rows: Vec<Row> = lines.map(|(idx, line)| (idx, cells(line, separator))).collect();
     let places = match Places::of(&heading, &rows, columns) {
         Ok(places) => places,
-        Err(fault) => {
-            reading.problems.push(fault.at_line(idx));
-            return reading;
-        }
+        Err(fault) => return fault.at_line(idx).into(),
     };
-    reading.notes = places.notes(&heading);
     let names = places.parameters.iter().map(|idx| heading[*idx].clone()).collect();
     let mut builder = MeasurementsBuilder::of(names);
     let metric = heading[places.values[0]].as_str();
+    let mut problems = Vec::new();
     for (idx, row) in &rows {
         let taken =
             check_length(&heading, row).and_then(|()| take(&places, &mut builder, row, metric));
-        if let Err(fault) = taken {
-            reading.problems.push(fault.at_line(*idx));
-        }
+        problems.extend(taken.err().map(|fault| fault.at_line(*idx)));
     }
-    reading.measured = builder.measured;
-    reading
+    Reading { measured: builder.measured, problems, notes: places.notes(&heading) }
 }
 
 /// Rejects a row with more cells than the heading: which of them are surplus is not known.
@@ -135,9 +126,9 @@ pub fn write(measured: &Measurements) -> String {
             for value in &point.values {
                 text += &format!("{},{}", quoted(&series.region), quoted(&series.metric));
                 for coordinate in &point.at {
-                    write!(text, ",{coordinate}").expect("a string takes everything");
+                    text += &format!(",{coordinate}");
                 }
-                writeln!(text, ",{value}").expect("a string takes everything");
+                text += &format!(",{value}\n");
             }
         }
     }

@@ -85,15 +85,14 @@ pub fn read(text: &str) -> Reading {
     };
     read.unwrap_or_else(|error| {
         let place = format!("line {}", error.line());
-        let problem = Fault::Malformed(error.to_string()).at(place);
-        Reading { problems: vec![problem], ..Reading::default() }
+        Fault::Malformed(error.to_string()).at(place).into()
     })
 }
 
 fn read_newer(file: Newer) -> Reading {
     let n_parameters = file.parameters.len();
     if let Err(fault) = check_names(&file.parameters) {
-        return Reading { problems: vec![fault.at("`parameters`")], ..Reading::default() };
+        return fault.at("`parameters`").into();
     }
     let (mut builder, mut problems) = (MeasurementsBuilder::of(file.parameters), Vec::new());
     for (region, metrics) in &file.measurements.0 {
@@ -147,7 +146,7 @@ fn read_older(file: &Older) -> Reading {
     let known = IdTables::of(file);
     let names: Vec<String> = known.parameters.iter().map(|one| one.name.clone()).collect();
     if let Err(fault) = check_names(&names) {
-        return Reading { problems: vec![fault.at("`parameters`")], ..Reading::default() };
+        return fault.at("`parameters`").into();
     }
     let (mut builder, mut problems) = (MeasurementsBuilder::of(names), Vec::new());
     for (idx, measurement) in file.measurements.iter().enumerate() {
@@ -163,9 +162,8 @@ fn take(
     known: &IdTables<'_>,
     measurement: &Measurement,
 ) -> Result<(), Fault> {
-    let unknown = |list: &str, id| Fault::UnknownId { list: list.to_owned(), id };
     let id = measurement.coordinate_id;
-    let coordinate = known.coordinates.get(&id).ok_or_else(|| unknown("coordinates", id))?;
+    let coordinate = known.coordinates.get(&id).ok_or(Fault::UnknownId("coordinates", id))?;
     let value_of = |parameter: &&Named| {
         let mut pairs = coordinate.parameter_value_pairs.iter();
         let pair = pairs.find(|pair| pair.parameter_id == parameter.id);
@@ -173,8 +171,8 @@ fn take(
     };
     let at = known.parameters.iter().map(value_of).collect::<Result<Vec<f64>, Fault>>()?;
     let (region_id, metric_id) = (measurement.callpath_id, measurement.metric_id);
-    let region = known.regions.get(&region_id).ok_or_else(|| unknown("callpaths", region_id))?;
-    let metric = known.metrics.get(&metric_id).ok_or_else(|| unknown("metrics", metric_id))?;
+    let region = known.regions.get(&region_id).ok_or(Fault::UnknownId("callpaths", region_id))?;
+    let metric = known.metrics.get(&metric_id).ok_or(Fault::UnknownId("metrics", metric_id))?;
     let value = measurement.value.value()?;
     check_times(metric, &[value])?;
     builder.add(region, metric, &at, &[value]);
@@ -239,7 +237,7 @@ mod tests {
                 {"callpath_id": 1, "coordinate_id": 8, "id": 3, "metric_id": 1, "value": 5}]}"#;
         let mut expected = Measurements::of(vec!["p".into(), "n".into()]);
         expected.add("sweep", "time", &[4.0, 10.0], &[3.5, 4.0]);
-        let fault = Fault::UnknownId { list: "coordinates".into(), id: 8 };
+        let fault = Fault::UnknownId("coordinates", 8);
         let problems = vec![fault.at("measurement 3")];
         assert_eq!(read(text), Reading { measured: expected, problems, ..Reading::default() });
     }

@@ -49,13 +49,9 @@ impl State {
                 Vec::new()
             }
             "POINTS" => self.points(rest),
-            "REGION" => {
-                rest.clone_into(&mut self.region);
-                self.point_idx = 0;
-                Vec::new()
-            }
-            "METRIC" => {
-                rest.clone_into(&mut self.metric);
+            "REGION" | "METRIC" => {
+                let name = if section == "REGION" { &mut self.region } else { &mut self.metric };
+                rest.clone_into(name);
                 self.point_idx = 0;
                 Vec::new()
             }

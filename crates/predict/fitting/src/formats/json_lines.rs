@@ -4,7 +4,6 @@
 use super::{Fault, Pairs, Reading, check_names, check_times};
 use crate::measurements::MeasurementsBuilder;
 use serde::Deserialize;
-use std::borrow::Cow;
 
 /// Extra-P's name of an unnamed region.
 const REGION: &str = "<root>";
@@ -29,15 +28,15 @@ enum Values {
 
 /// Reads a file.
 pub fn read(text: &str) -> Reading {
-    read_lines(text, |line| line.into())
+    read_lines(text, str::to_owned)
 }
 
 /// Reads a file of Talpas, whose lines have semicolons where JSON has commas.
 pub fn read_talpas(text: &str) -> Reading {
-    read_lines(text, |line| commas(line).into())
+    read_lines(text, commas)
 }
 
-fn read_lines<'a>(text: &'a str, json: impl Fn(&'a str) -> Cow<'a, str>) -> Reading {
+fn read_lines(text: &str, json: impl Fn(&str) -> String) -> Reading {
     let (mut builder, mut problems) = (MeasurementsBuilder::default(), Vec::new());
     for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed = serde_json::from_str::<Line>(&json(line));

@@ -7,9 +7,6 @@
 //! # Invariants
 //! - The value has no jump where a piece ends.
 //! - Value and interval are finite, or there is an error that names the parameter.
-//!
-//! # Not here
-//! Sums over regions (`total`).
 
 use crate::model::{FittedModel, ModelError, Piece, Prediction, Warning};
 

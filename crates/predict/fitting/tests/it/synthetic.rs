@@ -46,16 +46,13 @@ pub(crate) struct Set {
 struct Chance(Random);
 
 impl Chance {
-    fn share(&mut self) -> f64 {
-        self.0.share()
-    }
-
     fn normal(&mut self) -> f64 {
-        (-2.0 * self.share().max(1e-300).ln()).sqrt() * (std::f64::consts::TAU * self.share()).cos()
+        (-2.0 * self.0.share().max(1e-300).ln()).sqrt()
+            * (std::f64::consts::TAU * self.0.share()).cos()
     }
 
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        low * (high / low).powf(self.share())
+        low * (high / low).powf(self.0.share())
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -90,10 +87,10 @@ fn shapes(mix: Mix, chance: &mut Chance) -> Vec<(Shape, f64)> {
         Mix::Plain => {
             let inverse: Shape = ("1/p", |_, p| 1.0 / p);
             let mut terms = vec![(chance.of(&[DIVIDED[0], DIVIDED[0], inverse]), 1.0)];
-            if chance.share() < 0.7 {
+            if chance.0.share() < 0.7 {
                 terms.push((log, chance.between(0.02, 1.0)));
             }
-            if chance.share() < 0.6 {
+            if chance.0.share() < 0.6 {
                 terms.push((MESSAGES[4], chance.between(0.02, 1.0)));
             }
             terms
@@ -174,7 +171,7 @@ impl Recipe {
     fn repetitions(&self, truth: f64, chance: &mut Chance) -> Vec<f64> {
         let one = |_| {
             let noisy = truth * (1.0 + self.noise * chance.normal()).max(0.1);
-            if chance.share() < self.outliers { noisy * chance.between(1.3, 4.0) } else { noisy }
+            if chance.0.share() < self.outliers { noisy * chance.between(1.3, 4.0) } else { noisy }
         };
         (0..self.n_repetitions).map(one).collect()
     }

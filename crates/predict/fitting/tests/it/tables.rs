@@ -30,16 +30,7 @@ fn sends(case: &str, column: usize) -> Values {
     of_case.map(|row| ([number(row[1]), number(row[2])], number(row[column]))).collect()
 }
 
-fn model(values: &Values, workers: &[f64], settings: &Settings) -> FittedModel {
-    named_model(["p", "n"], values, workers, settings)
-}
-
-fn named_model(
-    names: [&str; 2],
-    values: &Values,
-    workers: &[f64],
-    settings: &Settings,
-) -> FittedModel {
+fn model(names: [&str; 2], values: &Values, workers: &[f64], settings: &Settings) -> FittedModel {
     let mut measured = Measurements::of(names.map(str::to_owned).to_vec());
     for (at, value) in values.iter().filter(|(at, _)| workers.contains(&at[0])) {
         measured.add("", "time", at, &[*value]);
@@ -48,18 +39,13 @@ fn named_model(
 }
 
 #[track_caller]
-fn check_predicted(values: &Values, fitted: &[f64], predicted: &[f64], smape_max: f64) {
-    check_named(["p", "n"], values, [fitted, predicted], smape_max);
-}
-
-#[track_caller]
-fn check_named(
+fn check_predicted(
     names: [&str; 2],
     values: &Values,
     [fitted, predicted]: [&[f64]; 2],
     smape_max: f64,
 ) {
-    let model = named_model(names, values, fitted, &Settings::default());
+    let model = model(names, values, fitted, &Settings::default());
     let unseen = values.iter().filter(|(at, _)| predicted.contains(&at[0]));
     let pairs: Vec<(f64, f64)> =
         unseen.map(|(at, value)| (model.value_at(at).unwrap().value, *value)).collect();
@@ -71,17 +57,17 @@ fn check_named(
 fn matrix_products_with_more_workers_are_foretold() {
     let workers: [&[f64]; 2] = [&[1.0, 2.0, 4.0, 6.0], &[10.0, 16.0]];
     for column in [1, 2] {
-        check_named(["p", "n"], &matmul(column), workers, 9.0);
-        check_named(["x", "n"], &matmul(column), workers, 9.0);
-        check_named(["p", "x"], &matmul(column), workers, 9.0);
-        check_named(["x", "y"], &matmul(column), workers, 9.0);
+        for names in [["p", "n"], ["x", "n"], ["p", "x"], ["x", "y"]] {
+            check_predicted(names, &matmul(column), workers, 9.0);
+        }
     }
 }
 
 #[test]
 fn sends_to_more_workers_are_foretold() {
-    check_predicted(&sends("S2/3", 3), &[3.0, 4.0, 6.0], &[10.0], 0.1);
-    check_predicted(&sends("S2/3", 4), &[3.0, 4.0, 6.0], &[10.0], 0.5);
+    let workers: [&[f64]; 2] = [&[3.0, 4.0, 6.0], &[10.0]];
+    check_predicted(["p", "n"], &sends("S2/3", 3), workers, 0.1);
+    check_predicted(["p", "n"], &sends("S2/3", 4), workers, 0.5);
 }
 
 fn power(parameter_idx: usize, power: f64) -> Factor {
@@ -99,7 +85,7 @@ fn check_published(values: &Values, terms: &[(f64, &[Factor], f64)]) {
         ..Settings::default()
     };
     let workers: Vec<f64> = values.iter().map(|(at, _)| at[0]).collect();
-    let model = model(values, &workers, &settings);
+    let model = model(["p", "n"], values, &workers, &settings);
     for (part, (published, _, within)) in model.pieces[0].formula.terms.iter().zip(terms) {
         let off = (part.coefficient / published - 1.0).abs();
         assert!(off <= *within, "{published}: {} {}", part.coefficient, model.text);

@@ -2,9 +2,6 @@
 //!
 //! A [`Pair`] holds the measurement between two ranks. [`Networks`] fits one model to all pairs inside nodes and
 //! one to all pairs between nodes: at each length the pair with the median time counts.
-//!
-//! # Not here
-//! Which pairs are measured: `sintonia netbench`.
 
 use super::{LengthSample, NetModel};
 use serde::{Deserialize, Serialize};
