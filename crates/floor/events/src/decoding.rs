@@ -51,19 +51,13 @@ impl<T: Hash + Eq + Clone> Decoder<T> {
             return Some(DecodedRecord::Did(action));
         }
         let event = EventRecord::of(record)?;
-        if event.kind == FunctionKind::Event as u16 {
-            let values = event.values().to_vec();
-            return self.go_on(thread, event, values);
-        }
-        let Some((first, mut values)) = self.open.remove(thread) else {
+        let is_first = event.kind == FunctionKind::Event as u16;
+        let open = if is_first { Some((event, Vec::new())) } else { self.open.remove(thread) };
+        let Some((first, mut values)) = open else {
             self.n_unknown += 1;
             return None;
         };
         values.extend(event.values());
-        self.go_on(thread, first, values)
-    }
-
-    fn go_on(&mut self, thread: &T, first: EventRecord, values: Vec<u64>) -> Option<DecodedRecord> {
         let Some(kinds) = self.kinds.get(first.event as usize) else {
             self.n_unknown += 1;
             return None;

@@ -43,16 +43,16 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<String>,
     /// Runs of each point.
-    #[serde(default = "repetitions")]
+    #[serde(default = "number::<_, 5>")]
     pub repetitions: u32,
     /// Seed of the order of runs.
-    #[serde(default = "seed")]
+    #[serde(default = "number::<_, 1>")]
     pub seed: u64,
     /// Time after which a run is stopped and counts as failed, in seconds.
-    #[serde(default = "timeout_s")]
+    #[serde(default = "number::<_, 3600>")]
     pub timeout_s: f64,
     /// Number of times a run is started before it counts as failed for good.
-    #[serde(default = "tries")]
+    #[serde(default = "number::<_, 3>")]
     pub tries: u32,
     /// Expression for the expected time of a run in seconds, used for estimates before the first
     /// measurement.
@@ -79,20 +79,9 @@ pub struct GridPoint {
     pub is_holdout: bool,
 }
 
-fn repetitions() -> u32 {
-    5
-}
-
-fn seed() -> u64 {
-    1
-}
-
-fn timeout_s() -> f64 {
-    3600.0
-}
-
-fn tries() -> u32 {
-    3
+/// Returns the default of a field.
+fn number<T: From<u32>, const N: u32>() -> T {
+    T::from(N)
 }
 
 impl Plan {
