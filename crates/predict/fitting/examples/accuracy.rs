@@ -77,8 +77,7 @@ fn main() {
     for mix in [Mix::Plain, Mix::Sized, Mix::Wild] {
         for (name, vary) in VARIANTS {
             let (mut sum, mut time_s) = ([0.0; 4], 0.0);
-            let mut seed = 0_u32;
-            while f64::from(seed) < n_seeds {
+            for seed in (0_u32..).take_while(|seed| f64::from(*seed) < n_seeds) {
                 let set = vary(Recipe::new(1000 + u64::from(seed), mix)).set();
                 let start_s = cpu_s();
                 let n_models = fit(&set.measured, &Settings::default()).len();
@@ -92,7 +91,6 @@ fn main() {
                     });
                 let values = [median, mean, n_negative as f64, inside];
                 sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-                seed += 1;
             }
             let [median, mean, negative, inside] = sum.map(|sum| sum / n_seeds);
             let name = format!("{mix:?}: {name}");

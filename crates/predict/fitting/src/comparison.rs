@@ -140,7 +140,7 @@ fn level(
 ) -> Option<f64> {
     let mut series = measured.series.iter();
     let series = series.find(|series| series.region == region && series.metric == metric)?;
-    let rule = rule.widened(series.points.iter().map(|point| &point.values[..]));
+    let rule = rule.widened(&series.points);
     let point = series.points.iter().find(|point| point.at == at)?;
     rule.point_value(&point.values).map(|level| level.value)
 }

@@ -230,7 +230,7 @@ impl<'a> Fitter<'a> {
 /// Returns one value per point; a rule that drops repetitions is widened where the machine scatters more
 /// than it allows.
 fn samples(points: &[MeasuredPoint], rule: SampleRule) -> Vec<Sample<'_>> {
-    let rule = rule.widened(points.iter().map(|point| &point.values[..]));
+    let rule = rule.widened(points);
     let sample = |point: &'_ MeasuredPoint| rule.point_value(&point.values);
     let samples =
         points.iter().filter_map(|point| Some(Sample { at: &point.at, measured: sample(point)? }));

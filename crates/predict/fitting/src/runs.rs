@@ -4,7 +4,7 @@
 //! other, and their sum would be less than any run took. So a run counts for all of its regions or for none, and the
 //! mean of the sums equals the sum of the means.
 
-use crate::measurements::{MeasuredPoint, Measurements};
+use crate::measurements::Measurements;
 use crate::model::TOTAL;
 use crate::samples::SampleRule;
 
@@ -20,9 +20,9 @@ pub fn leave_out(measured: &mut Measurements, rule: SampleRule) -> SampleRule {
         return rule;
     };
     let points = total.points.clone();
-    let of_total = widened(rule, &points);
+    let of_total = rule.widened(&points);
     for series in &mut measured.series {
-        let own = widened(rule, &series.points);
+        let own = rule.widened(&series.points);
         for point in &mut series.points {
             let runs = points
                 .iter()
@@ -36,10 +36,6 @@ pub fn leave_out(measured: &mut Measurements, rule: SampleRule) -> SampleRule {
         }
     }
     SampleRule::Mean
-}
-
-fn widened(rule: SampleRule, points: &[MeasuredPoint]) -> SampleRule {
-    rule.widened(points.iter().map(|point| &point.values[..]))
 }
 
 /// Returns which values are close enough to the smallest to be kept.

@@ -2,6 +2,7 @@
 //!
 //! Noise on a machine mostly adds time, so the distance of a repetition is measured from the fastest one.
 
+use crate::measurements::MeasuredPoint;
 use serde::{Deserialize, Serialize};
 use statistics::median;
 
@@ -47,9 +48,10 @@ impl SampleRule {
     /// Adapts the rule to these points: where most of them scatter so much that it would drop mere noise,
     /// it allows more.
     #[must_use]
-    pub fn widened<'a>(self, points: impl Iterator<Item = &'a [f64]>) -> Self {
+    pub fn widened(self, points: &[MeasuredPoint]) -> Self {
         let Self::NearMinimum(share) = self else { return self };
-        let Some(distance) = median(points.filter_map(distance)) else { return self };
+        let distances = points.iter().filter_map(|point| distance(&point.values));
+        let Some(distance) = median(distances) else { return self };
         let deviation = distance / MEDIAN_ABOVE_SMALLEST;
         Self::NearMinimum(share.max(N_DEVIATIONS * deviation))
     }

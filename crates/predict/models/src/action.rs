@@ -2,7 +2,7 @@
 //! collectives.
 //!
 //! # Invariants
-//! - Only what the trace says: a call whose partners are not recorded yields no action. Left out are
+//! - Only what the trace says: a call whose partners are not recorded has no effect. Left out are
 //!   one-sided communication, neighborhood collectives, operations on files and windows, and whatever
 //!   crosses the border of a world.
 
@@ -79,7 +79,7 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// Passes to `emit` what the row asks of other ranks: at most two actions.
+    /// Passes to `emit` the effects of the row on other ranks: at most two.
     pub fn read(&mut self, row: &Event, mut emit: impl FnMut(CallEffect)) {
         let Some(operation) = mpi_abi::operation(row.operation) else { return };
         match row.kind {
@@ -104,12 +104,11 @@ impl Interpreter {
         if operation.completes.is_some() || is_start(operation) {
             return self.read_request(operation, row, row.request, &mut emit);
         }
-        let Some(action) = meaning(operation, row) else { return };
-        match operation.mode {
-            Mode::Persistent | Mode::Partitioned => {
-                self.persistent.insert(row.request, action);
-            }
-            _ => emit(action),
+        let Some(effect) = meaning(operation, row) else { return };
+        if matches!(operation.mode, Mode::Persistent | Mode::Partitioned) {
+            self.persistent.insert(row.request, effect);
+        } else {
+            emit(effect);
         }
     }
 
@@ -137,7 +136,7 @@ fn is_start(operation: &Operation) -> bool {
     matches!(operation.stem.as_str(), "Start" | "Startall")
 }
 
-/// Returns the action of an operation that neither starts nor completes requests.
+/// Returns the effect of an operation that neither starts nor completes requests.
 fn meaning(operation: &Operation, row: &Event) -> Option<CallEffect> {
     let flow = operation.movements.first().map(|movement| movement.flow);
     match operation.class {
@@ -157,19 +156,20 @@ fn meaning(operation: &Operation, row: &Event) -> Option<CallEffect> {
 }
 
 fn send(row: &Event) -> Option<CallEffect> {
-    let peer = Some(u32::try_from(row.peer).ok()?);
-    let tag = u32::try_from(row.tag).ok();
-    let message = MessageEnd { peer, tag, communicator: row.communicator };
-    Some(CallEffect::Send { message, request: row.request })
+    let message = message(row);
+    message.peer.map(|_| CallEffect::Send { message, request: row.request })
+}
+
+fn message(row: &Event) -> MessageEnd {
+    let (peer, tag) = (u32::try_from(row.peer).ok(), u32::try_from(row.tag).ok());
+    MessageEnd { peer, tag, communicator: row.communicator }
 }
 
 /// Returns a receive that waits at once (`request` is `None`) or when its request completes.
 fn receive(row: &Event, request: Option<u64>) -> Option<CallEffect> {
-    let peer = u32::try_from(row.peer).ok();
-    let tag = u32::try_from(row.tag).ok();
-    let message = MessageEnd { peer, tag, communicator: row.communicator };
+    let message = message(row);
     match request {
-        None => peer.map(|_| CallEffect::Receive(message)),
+        None => message.peer.map(|_| CallEffect::Receive(message)),
         // No request: a message from another world, or no message at all.
         Some(0) => None,
         Some(_) if row.peer == events::call::OUTSIDE_WORLD => None,
@@ -177,7 +177,7 @@ fn receive(row: &Event, request: Option<u64>) -> Option<CallEffect> {
     }
 }
 
-/// Returns the action of a collective operation on the communicator that is passed to it.
+/// Returns the effect of a collective operation on the communicator that is passed to it.
 fn collective(operation: &Operation, row: &Event) -> Option<CallEffect> {
     let scope = operation.params.get(operation.scope()?)?;
     let local = ["Comm_free", "Comm_set_info", "Comm_create_group", "Intercomm_create"];

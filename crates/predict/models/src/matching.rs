@@ -10,18 +10,11 @@
 use crate::action::MessageEnd;
 use std::collections::{HashMap, VecDeque};
 
-/// One direction between two ranks on a communicator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Channel {
-    from: u32,
-    to: u32,
-    communicator: u32,
-}
-
 /// Collects sends and receives, each numbered in the order in which it is added.
 #[derive(Debug, Default)]
 pub struct Matcher {
-    channels: HashMap<Channel, Ends>,
+    /// Ends of messages by sender, receiver and communicator.
+    channels: HashMap<(u32, u32, u32), Ends>,
     n_sends: u32,
     n_receives: u32,
 }
@@ -48,7 +41,7 @@ impl Matcher {
     /// Adds the next send of a rank. Without a peer (to `MPI_PROC_NULL`, or out of the world) it stays unmatched.
     pub fn send(&mut self, rank: u32, message: MessageEnd) {
         let to = message.peer.unwrap_or(u32::MAX);
-        let channel = Channel { from: rank, to, communicator: message.communicator };
+        let channel = (rank, to, message.communicator);
         self.channels.entry(channel).or_default().sends.push((self.n_sends, message.tag));
         self.n_sends = self.n_sends.saturating_add(1);
     }
@@ -56,7 +49,7 @@ impl Matcher {
     /// Adds the next receive of a rank. Without a peer, its source is not known, and it stays unmatched.
     pub fn receive(&mut self, rank: u32, message: MessageEnd) {
         if let Some(from) = message.peer {
-            let channel = Channel { from, to: rank, communicator: message.communicator };
+            let channel = (from, rank, message.communicator);
             self.channels.entry(channel).or_default().receives.push((self.n_receives, message.tag));
         }
         self.n_receives = self.n_receives.saturating_add(1);

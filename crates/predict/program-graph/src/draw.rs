@@ -56,24 +56,17 @@ pub enum View {
     Regions,
 }
 
-/// One view: its drawing and size.
-struct Page {
-    svg: String,
-    width: f64,
-    height: f64,
-}
-
 /// Returns the picture of a graph as an SVG file: a lane for each role, the legend, and the switch between the views.
 #[must_use]
 pub fn draw(graph: &Graph, name: &str, view: View) -> String {
     let full = view_of(graph, name, View::Full);
     let regions = view_of(graph, name, View::Regions);
     let shown = if view == View::Full { &full } else { &regions };
-    let group = |id: &str, page: &Page, is_shown: bool| {
+    let group = |id: &str, page: &Fragment, is_shown: bool| {
         let display = if is_shown { "inline" } else { "none" };
         format!(
             "<g id=\"{id}\" style=\"display:{display}\" data-width=\"{:.0}\" data-height=\"{:.0}\">{}</g>\n",
-            page.width, page.height, page.svg
+            page.right, page.height, page.svg
         )
     };
     format!(
@@ -85,35 +78,31 @@ pub fn draw(graph: &Graph, name: &str, view: View) -> String {
         escape_xml(name),
         group("full", &full, view == View::Full),
         group("regions", &regions, view == View::Regions),
-        w = shown.width,
+        w = shown.right,
         h = shown.height,
     )
 }
 
-fn view_of(graph: &Graph, name: &str, view: View) -> Page {
-    let lanes: Vec<(&Role, Fragment)> = graph
-        .roles
-        .iter()
-        .map(|role| (role, Drawer::new(view).body(&role.body).unwrap_or_default()))
-        .collect();
-    let tallest = lanes.iter().map(|(_, lane)| lane.height).fold(0.0, f64::max);
+fn view_of(graph: &Graph, name: &str, view: View) -> Fragment {
+    let lane = |role: &Role| Drawer::new(view).body(&role.body).unwrap_or_default();
+    let lanes: Vec<Fragment> = graph.roles.iter().map(lane).collect();
+    let tallest = lanes.iter().map(|lane| lane.height).fold(0.0, f64::max);
     let lane_height = LANE_HEAD + tallest + 2.0 * LANE_PAD;
-    let mut svg = String::new();
+    let mut page = Fragment::default();
     let mut x = MARGIN;
-    for (role, lane) in &lanes {
-        x += put_lane(&mut svg, role, lane, (x, lane_height)) + MARGIN;
+    for (role, lane) in graph.roles.iter().zip(&lanes) {
+        x += put_lane(&mut page, role, lane, (x, lane_height)) + MARGIN;
     }
-    let lanes_width = x;
-    let legend = legend::legend(graph, view, lanes_width.max(640.0) - 2.0 * MARGIN);
-    let labels_x = MARGIN + width(name, 16.0) * 1.1 + 14.0;
-    let width_all = lanes_width.max(legend.right + 2.0 * MARGIN).max(labels_x + 346.0);
+    let legend = legend::legend(graph, view, x.max(640.0) - 2.0 * MARGIN);
     let legend_y = TITLE_HEIGHT + lane_height + MARGIN;
-    let mut whole = Fragment::default();
-    whole.text(MARGIN, 25.0, "h", name);
-    whole.text(labels_x, 25.0, "s", &labels(graph));
-    put_switch(&mut whole.svg, view, width_all);
-    svg.push_str(&format!("<g transform=\"translate({MARGIN} {legend_y:.1})\">{}</g>", legend.svg));
-    Page { svg: whole.svg + &svg, width: width_all, height: legend_y + legend.height + MARGIN }
+    page.place(&legend.svg, MARGIN, legend_y);
+    let labels_x = MARGIN + width(name, 16.0) * 1.1 + 14.0;
+    page.text(MARGIN, 25.0, "h", name);
+    page.text(labels_x, 25.0, "s", &labels(graph));
+    page.right = x.max(legend.right + 2.0 * MARGIN).max(labels_x + 346.0);
+    page.height = legend_y + legend.height + MARGIN;
+    put_switch(&mut page, view);
+    page
 }
 
 /// Describes the origin of the graph in a few words.
@@ -127,40 +116,37 @@ fn labels(graph: &Graph) -> String {
 }
 
 /// Draws a lane at its position; returns its width.
-fn put_lane(svg: &mut String, role: &Role, lane: &Fragment, (x, height): (f64, f64)) -> f64 {
+fn put_lane(page: &mut Fragment, role: &Role, lane: &Fragment, (x, height): (f64, f64)) -> f64 {
     let head = width(&role.name, 13.0) * 1.08 + width(&role.ranks, fragment::SIZE) + 30.0;
     let left = lane.left.max(60.0) + LANE_PAD;
     let w = (left + lane.right + LANE_PAD).max(head + 2.0 * LANE_PAD);
     let y = TITLE_HEIGHT;
-    svg.push_str(&format!("<rect class=\"lane\" x=\"{x:.1}\" y=\"{y}\" width=\"{w:.1}\" height=\"{height:.1}\" rx=\"6\"/>\
+    page.put(&format!("<rect class=\"lane\" x=\"{x:.1}\" y=\"{y}\" width=\"{w:.1}\" height=\"{height:.1}\" rx=\"6\"/>\
          <path class=\"head\" d=\"M{x:.1} {} V{} a6 6 0 0 1 6 -6 H{:.1} a6 6 0 0 1 6 6 V{} Z\"/>",
         y + 26.0,
         y + 6.0,
         x + w - 6.0,
         y + 26.0));
-    let mut words = Fragment::default();
-    words.text(x + 10.0, y + 18.0, "r", &role.name);
+    page.text(x + 10.0, y + 18.0, "r", &role.name);
     let beside = match (role.name == role.ranks, role.measured_ranks.len()) {
         (true, 0) => String::new(),
         (true, n) => format!("{n} measured"),
         (false, 0) => role.ranks.clone(),
         (false, n) => format!("{}, {n} measured", role.ranks),
     };
-    words.text(x + 20.0 + width(&role.name, 13.0) * 1.08, y + 18.0, "s", &beside);
-    svg.push_str(&words.svg);
-    let top = y + LANE_HEAD;
-    svg.push_str(&format!("<g transform=\"translate({:.1} {top:.1})\">{}</g>", x + left, lane.svg));
+    page.text(x + 20.0 + width(&role.name, 13.0) * 1.08, y + 18.0, "s", &beside);
+    page.place(&lane.svg, x + left, y + LANE_HEAD);
     w
 }
 
-fn put_switch(svg: &mut String, view: View, right: f64) {
+fn put_switch(page: &mut Fragment, view: View) {
     let words = match view {
         View::Full => "regions only",
         View::Regions => "whole graph",
     };
     let w = width(words, fragment::SIZE) + 20.0;
-    let x = right - MARGIN - w;
-    svg.push_str(&format!("<g class=\"switch\" onclick=\"other()\"><title>shows the other view</title><rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
+    let x = page.right - MARGIN - w;
+    page.put(&format!("<g class=\"switch\" onclick=\"other()\"><title>shows the other view</title><rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
          <text x=\"{:.1}\" y=\"25\">{words}</text></g>",
         x + 10.0));
 }

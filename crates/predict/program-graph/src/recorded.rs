@@ -141,9 +141,8 @@ fn nested(steps: &[Option<GraphNode>], offset: usize, spans: &[LoopSpan]) -> Vec
     let mut nodes = Vec::new();
     let mut at = offset;
     while at < offset + steps.len() {
-        let span =
-            spans.iter().position(|span| span.first == at && span.last < offset + steps.len());
-        let Some((which, span)) = span.and_then(|which| Some((which, spans.get(which)?))) else {
+        let is_next = |span: &LoopSpan| span.first == at && span.last < offset + steps.len();
+        let Some((which, span)) = spans.iter().enumerate().find(|(_, span)| is_next(span)) else {
             nodes.extend(steps.get(at - offset).cloned().flatten());
             at += 1;
             continue;

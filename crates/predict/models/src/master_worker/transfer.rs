@@ -69,13 +69,13 @@ impl TransferLine {
     /// Returns the fitted line; the anchor alone when there are no messages.
     pub fn cost(&self) -> Cost {
         let anchor = (!self.is_told_apart()).then_some((0.0, self.anchor_s));
-        let anchored = || self.messages.iter().copied().chain(anchor);
-        let n = anchored().count() as f64;
-        let mean_bytes = anchored().map(|(bytes, _)| bytes).sum::<f64>() / n;
-        let mean_s = anchored().map(|(_, time_s)| time_s).sum::<f64>() / n;
-        let spread: f64 = anchored().map(|(bytes, _)| (bytes - mean_bytes).powi(2)).sum();
-        let together: f64 =
-            anchored().map(|(b, time_s)| (b - mean_bytes) * (time_s - mean_s)).sum();
+        let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+            self.messages.iter().chain(&anchor).map(|(bytes, time_s)| of(*bytes, *time_s)).sum()
+        };
+        let n = sum(&|_, _| 1.0);
+        let (mean_bytes, mean_s) = (sum(&|bytes, _| bytes) / n, sum(&|_, time_s| time_s) / n);
+        let spread = sum(&|bytes, _| (bytes - mean_bytes).powi(2));
+        let together = sum(&|bytes, time_s| (bytes - mean_bytes) * (time_s - mean_s));
         let slope = if spread > 0.0 { (together / spread).max(0.0) } else { 0.0 };
         let latency_s = mean_s - slope * mean_bytes;
         if latency_s < 0.0 {

@@ -40,7 +40,7 @@ pub(super) struct ProgramStep {
     pub(super) act: Act,
 }
 
-/// An [`RankOperation`] with its channel and request resolved.
+/// A [`RankOperation`] with its channel and request resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Act {
     Compute { seconds: f64 },

@@ -10,35 +10,27 @@ use std::collections::BTreeMap;
 
 /// Draws the legend within this width.
 pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Fragment {
-    let mut entries: Vec<(String, String)> = Vec::new();
     let nodes = || graph.roles.iter().flat_map(|role| &role.body).flat_map(GraphNode::all);
     let has = |wanted: &dyn Fn(&GraphNode) -> bool| nodes().any(wanted);
     let has_branch = has(&|node| matches!(node.kind, GraphNodeKind::Branch(_)));
-    if view == View::Full {
-        entries.extend(operations(nodes()));
-        if has(&|node| regions::is_costly(node)) {
-            entries.push((sample("comp", "", true), "computation".into()));
-        }
-        entries.push((sample("else", "", false), "solid: blocking".into()));
-        entries.push((sample("else", " dash", false), "dashed: non-blocking, persistent".into()));
-        if has_branch {
-            entries.push((sample("cond", "", true), "branch, arms A, B".into()));
-        }
-    } else {
-        entries.push((sample("region", "", true), "region".into()));
-        if has_branch {
-            entries.push((sample("cond", "", true), "fork; ways join below".into()));
-        }
-    }
-    if has(&|node| matches!(node.kind, GraphNodeKind::Loop(_))) {
-        entries.push((sample("loop", "", true), "loop with its iterations".into()));
-    }
-    if view == View::Full {
-        if has(&|node| matches!(node.kind, GraphNodeKind::Call(_))) {
-            entries.push((sample("call", "", true), "function".into()));
-        }
-        entries.push(("<text x=\"0\" y=\"17\" class=\"p\">I, II</text>".into(), "region".into()));
-    }
+    let has_loop = has(&|node| matches!(node.kind, GraphNodeKind::Loop(_)));
+    let has_call = has(&|node| matches!(node.kind, GraphNodeKind::Call(_)));
+    let is_full = view == View::Full;
+    let numbers = "<text x=\"0\" y=\"17\" class=\"p\">I, II</text>".to_owned();
+    let rows = [
+        (is_full && has(&regions::is_costly), sample("comp", "", true), "computation"),
+        (is_full, sample("else", "", false), "solid: blocking"),
+        (is_full, sample("else", " dash", false), "dashed: non-blocking, persistent"),
+        (is_full && has_branch, sample("cond", "", true), "branch, arms A, B"),
+        (!is_full, sample("region", "", true), "region"),
+        (!is_full && has_branch, sample("cond", "", true), "fork; ways join below"),
+        (has_loop, sample("loop", "", true), "loop with its iterations"),
+        (is_full && has_call, sample("call", "", true), "function"),
+        (is_full, numbers, "region"),
+    ];
+    let mut entries = if is_full { operations(nodes()) } else { Vec::new() };
+    let shown = rows.into_iter().filter(|(is_shown, ..)| *is_shown);
+    entries.extend(shown.map(|(_, drawing, words)| (drawing, words.to_owned())));
     lay_out(&entries, width_max)
 }
 

@@ -68,22 +68,18 @@ fn role_of(
         Expr::Name(name) => graph.constants.get(name).copied(),
         _ => None,
     };
-    let fits = |role: &&Role| {
-        role.conditions.iter().all(|(condition, holds)| {
-            condition.whole(&value).is_none_or(|value| (value != 0) == *holds)
-        })
+    let holds = |condition: &Expr| condition.whole(&value).map(|value| value != 0);
+    let fits = |role: &Role| {
+        let mut conditions = role.conditions.iter();
+        conditions.all(|(condition, wanted)| holds(condition).is_none_or(|it| it == *wanted))
     };
-    let candidates =
-        graph.roles.iter().enumerate().filter(|(_, role)| fits(role)).map(|(at, _)| at);
-    candidates.max_by_key(|at| {
-        let role = graph.roles.get(*at);
-        let conditions = role.map_or(&[][..], |role| role.conditions.as_slice());
-        let told = conditions.iter().filter(|(condition, _)| condition.whole(&value).is_some());
-        let own = by_role.get(*at);
-        let n_common = own.map_or(0, |own| own.intersection(sites).count());
+    let roles = graph.roles.iter().zip(by_role).enumerate().filter(|(_, (role, _))| fits(role));
+    let best = roles.max_by_key(|(at, (role, own))| {
+        let told = role.conditions.iter().filter(|(condition, _)| holds(condition).is_some());
         // Of equal roles, the first.
-        (told.count(), n_common, std::cmp::Reverse(*at))
-    })
+        (told.count(), own.intersection(sites).count(), std::cmp::Reverse(*at))
+    });
+    best.map(|(at, _)| at)
 }
 
 /// Returns the run's sites in a sequence, each with its number of places.
@@ -166,13 +162,11 @@ fn put(
     locations: &BTreeMap<u32, usize>,
 ) {
     for node in nodes {
-        if let Some(site) = site_of(node, run) {
-            let n_places = locations.get(&site).copied().unwrap_or(1);
-            let none = NodeMeasurements::default();
-            let measured = run.measured(ranks, |it| it.to == site).unwrap_or(none);
+        if matches!(node.kind, GraphNodeKind::Mpi(_)) {
+            let site = site_of(node, run);
+            let n_places = site.and_then(|site| locations.get(&site)).copied().unwrap_or(1);
+            let measured = run.measured(ranks, |it| Some(it.to) == site).unwrap_or_default();
             node.measured = Some(NodeMeasurements { n_places, ..measured });
-        } else if matches!(node.kind, GraphNodeKind::Mpi(_)) {
-            node.measured = Some(NodeMeasurements { n_places: 1, ..NodeMeasurements::default() });
         }
         node.bodies_mut().into_iter().for_each(|body| put(body, run, ranks, locations));
     }

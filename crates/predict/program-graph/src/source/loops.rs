@@ -7,6 +7,7 @@ use super::expression::{constant, cut, short};
 use super::scope::{NameValue, Names};
 use super::steps::unknown;
 use super::syntax_node::SyntaxNode;
+use super::tidy::without_exits;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
 use crate::shape::{GraphNode, GraphNodeKind, JumpKind, Loop, Repeat};
@@ -62,7 +63,7 @@ impl<'t> Walker<'_, 't> {
         let jumps = piece.field("body").is_some_and(|body| self.program.syntax_index.jumps(body));
         let is_endless = matches!(&decides, Some(Expr::Number(1)) | None) && !jumps;
         if !body.iter().any(GraphNode::has_mpi) {
-            prune(&mut body);
+            without_exits(&mut body);
         }
         self.steps.push(GraphNodeKind::Loop(Loop { count, header, repeat, body }), location);
         let leaves = flow.filter(|it| matches!(it, JumpKind::Function | JumpKind::Program));
@@ -240,11 +241,3 @@ fn header(piece: SyntaxNode<'_>) -> String {
 }
 
 const HEADER_MAX: usize = 80;
-
-/// Removes early exits, which do not matter where nothing communicates.
-fn prune(body: &mut Vec<GraphNode>) {
-    body.retain(|node| !matches!(node.kind, GraphNodeKind::Jump(_)));
-    for node in body {
-        node.bodies_mut().into_iter().for_each(prune);
-    }
-}

@@ -24,7 +24,7 @@ pub(super) fn tidy(nodes: &mut Vec<GraphNode>) {
 
 /// Simplifies a node without MPI; empty for simple statements.
 fn without_silent(mut node: GraphNode) -> Vec<GraphNode> {
-    strip(&mut node);
+    node.bodies_mut().into_iter().for_each(without_exits);
     let n_loops = n_loops(&node);
     let is_large = N_LOOPS_SHOWN < n_loops;
     match &node.kind {
@@ -45,12 +45,10 @@ fn without_silent(mut node: GraphNode) -> Vec<GraphNode> {
     }
 }
 
-/// Removes early exits.
-fn strip(node: &mut GraphNode) {
-    for body in node.bodies_mut() {
-        body.retain(|node| !matches!(node.kind, GraphNodeKind::Jump(_)));
-        body.iter_mut().for_each(strip);
-    }
+/// Removes early exits, which do not matter where nothing communicates.
+pub(super) fn without_exits(body: &mut Vec<GraphNode>) {
+    body.retain(|node| !matches!(node.kind, GraphNodeKind::Jump(_)));
+    body.iter_mut().flat_map(GraphNode::bodies_mut).for_each(without_exits);
 }
 
 fn computation(label: String, n_loops: usize, of: &GraphNode) -> GraphNode {

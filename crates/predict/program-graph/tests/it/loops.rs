@@ -38,7 +38,6 @@ fn counts_are_told_in_the_names_of_the_program() {
 #[test]
 fn a_count_that_is_not_told_is_a_symbol() {
     check("while (!done) SEND", "i@program.c:7");
-
     check("for (p = list; p != NULL; p = p->next) SEND", "i@program.c:7");
     check("int i = 0; while (i < n) { SEND i++; if (odd) i++; }", "i@program.c:7");
 }

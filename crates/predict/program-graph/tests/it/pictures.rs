@@ -8,7 +8,8 @@ const TEXT: &str = "for (int t = 0; t < steps; t++) { MPI_Isend(a, n, MPI_INT, 1
 
 #[test]
 fn a_picture_has_two_views_and_a_legend() {
-    let picture = draw(&graph(&main_of(TEXT)), "a & b", View::Full);
+    let graph = graph(&main_of(TEXT));
+    let picture = draw(&graph, "a & b", View::Full);
     assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));
     assert!(picture.contains("<title>a &amp; b</title>"));
     for words in ["Isend", "↻ steps ×", "dashed: non-blocking", "all ranks", "n &lt; 3", ">III<"]
@@ -17,11 +18,6 @@ fn a_picture_has_two_views_and_a_legend() {
     }
     let is_shown = |id: &str| picture.contains(&format!("id=\"{id}\" style=\"display:inline\""));
     assert!(is_shown("full") && !is_shown("regions"));
-}
-
-#[test]
-fn the_view_is_chosen() {
-    let graph = graph(&main_of(TEXT));
     let (full, regions) = (draw(&graph, "a", View::Full), draw(&graph, "a", View::Regions));
     assert_ne!(full, regions);
     assert!(regions.contains("id=\"regions\" style=\"display:inline\""));
