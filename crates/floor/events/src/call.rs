@@ -58,7 +58,7 @@ impl RecordKind {
     }
 }
 
-/// What a [`CallRecord`] becomes once processes are ranks and ticks are times.
+/// A [`CallRecord`] with ranks instead of processes, and times instead of ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Index among the worlds of the run.

@@ -116,17 +116,13 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns whether a run is done.
-    pub fn has(&self, point: &GridPoint, repetition: u32) -> bool {
-        let is_it =
-            |done: &CompletedRun| done.repetition == repetition && done.params == point.parameters;
-        self.runs.iter().any(is_it)
-    }
-
     /// Returns those of `runs` that are not done.
     pub fn left(&self, points: &[GridPoint], runs: &[ScheduledRun]) -> Vec<ScheduledRun> {
-        let is_left = |run: &&ScheduledRun| !self.has(&points[run.point], run.repetition);
-        runs.iter().filter(is_left).copied().collect()
+        let is_done = |run: &ScheduledRun| {
+            let params = &points[run.point].parameters;
+            self.runs.iter().any(|done| done.repetition == run.repetition && done.params == *params)
+        };
+        runs.iter().filter(|run| !is_done(run)).copied().collect()
     }
 
     /// Adds a completed run and updates the noise.

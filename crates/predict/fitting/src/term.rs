@@ -114,6 +114,30 @@ impl Term {
         let divided = below.iter().map(|part| format!(" / {part}")).collect::<String>();
         above.join(" * ") + &divided
     }
+
+    /// Parses a term in the form in which [`Term::text`] writes it.
+    ///
+    /// # Errors
+    /// When a part is not a power or logarithm of one of the parameters.
+    pub fn parse(text: &str, parameters: &[String]) -> Result<Self, TermError> {
+        let mut factors: Vec<Factor> = Vec::new();
+        let mut rest = text.trim();
+        let mut sign = 1.0;
+        loop {
+            let end = rest.find(['*', '/']).unwrap_or(rest.len());
+            let part = rest[..end].trim();
+            if part != "1" {
+                multiply(&mut factors, factor(part, sign, parameters)?)
+                    .ok_or_else(|| TermError::BadExponent(part.to_owned()))?;
+            }
+            let Some(operator) = rest[end..].chars().next() else {
+                factors.sort_by_key(|factor| factor.parameter_idx);
+                return Ok(Self::of(factors));
+            };
+            sign = if operator == '/' { -1.0 } else { 1.0 };
+            rest = &rest[end + 1..];
+        }
+    }
 }
 
 /// A formula: the sum of terms with coefficients.
@@ -193,32 +217,6 @@ pub enum TermError {
         "`{0}` has no usable exponent: a logarithm takes a whole one from 1 to 9, and no division"
     )]
     BadExponent(String),
-}
-
-impl Term {
-    /// Parses a term in the form in which [`Term::text`] writes it.
-    ///
-    /// # Errors
-    /// When a part is not a power or logarithm of one of the parameters.
-    pub fn parse(text: &str, parameters: &[String]) -> Result<Self, TermError> {
-        let mut factors: Vec<Factor> = Vec::new();
-        let mut rest = text.trim();
-        let mut sign = 1.0;
-        loop {
-            let end = rest.find(['*', '/']).unwrap_or(rest.len());
-            let part = rest[..end].trim();
-            if part != "1" {
-                multiply(&mut factors, factor(part, sign, parameters)?)
-                    .ok_or_else(|| TermError::BadExponent(part.to_owned()))?;
-            }
-            let Some(operator) = rest[end..].chars().next() else {
-                factors.sort_by_key(|factor| factor.parameter_idx);
-                return Ok(Self::of(factors));
-            };
-            sign = if operator == '/' { -1.0 } else { 1.0 };
-            rest = &rest[end + 1..];
-        }
-    }
 }
 
 /// Multiplies by a factor; a parameter may occur again, as in `n * log2(n)`, but not with both kinds of

@@ -16,6 +16,9 @@ use crate::model_file::ModelFile;
 /// Offset between the draws of successive regions, so that regions with the same draws count as independent.
 const STRIDE: usize = 7;
 
+/// An estimate, and the role that it is of.
+type Named = (PointEstimate, Option<String>);
+
 /// Predictions at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
@@ -128,7 +131,7 @@ impl ModelFile {
         &self,
         metric: &str,
         parameters: &[(&str, f64)],
-    ) -> Result<Option<(PointEstimate, Option<String>)>, ModelError> {
+    ) -> Result<Option<Named>, ModelError> {
         let parts: Vec<&FittedModel> =
             self.parts(metric).iter().map(|idx| &self.models[*idx]).collect();
         if parts.is_empty() {
@@ -142,11 +145,11 @@ impl ModelFile {
         for (name, regions) in &self.roles {
             roles.push((of_role(regions)?, Some(name.clone())));
         }
-        let longest = roles.into_iter().reduce(longest);
-        match longest.filter(|(point_estimate, _)| 0.0 < point_estimate.value) {
-            Some(longest) => Ok(Some(longest)),
-            None => Ok(Some((sum(&parts, parameters)?, None))),
-        }
+        let longest = roles.into_iter().reduce(longest).filter(|(it, _)| 0.0 < it.value);
+        Ok(Some(match longest {
+            Some(longest) => longest,
+            None => (sum(&parts, parameters)?, None),
+        }))
     }
 }
 
@@ -166,8 +169,6 @@ fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<PointEstim
         noise: estimates.iter().map(|region| region.noise).sum(),
     })
 }
-
-type Named = (PointEstimate, Option<String>);
 
 /// Returns the larger of two estimates, with the maximum of each pair of draws.
 fn longest(some: Named, other: Named) -> Named {

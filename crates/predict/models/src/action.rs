@@ -21,7 +21,7 @@ pub struct MessageEnd {
     pub communicator: u32,
 }
 
-/// Which members of a collective operation wait for which others.
+/// Direction of waiting among the members of a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Every member waits for all.
@@ -64,7 +64,7 @@ pub enum CallEffect {
     Collective {
         /// Communicator.
         communicator: u32,
-        /// Which members wait for which others.
+        /// Direction of waiting.
         flow: Flow,
         /// Request that completes it; 0 when the caller waits at once.
         request: u64,

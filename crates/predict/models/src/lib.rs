@@ -5,7 +5,7 @@
 //! - A model that cannot answer says so; it never guesses.
 //!
 //! # Not here
-//! Where the values come from (`assemble`, `run-record`); how they are shown (`report`).
+//! Sources of the values (`assemble`, `run-record`); tables and pages of the results (`report`).
 
 pub mod action;
 pub mod ideal_network;

@@ -23,7 +23,7 @@
 //! - The number that [`IterationModel::optimum`] returns is a zero of the derivative, or the point where (1) meets (2).
 //!
 //! # Not here
-//! How latency and cost per byte are measured (`tunlets`); how tasks are dealt (`chunking`).
+//! Measuring latency and cost per byte (`tunlets`); dealing tasks (`chunking`).
 
 pub mod transfer;
 

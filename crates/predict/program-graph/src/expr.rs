@@ -93,9 +93,7 @@ impl Expr {
     pub fn has_rank(&self) -> bool {
         self.parts().contains(&&Self::Rank)
     }
-}
 
-impl Expr {
     /// Evaluates the expression, where `of` returns the values of `rank`, `p` and names; `None` when one is
     /// unknown, or the result is not finite.
     ///

@@ -75,8 +75,10 @@ pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rul
     match first.kind {
         CollectiveKind::Bcast => tree.broadcast(bytes),
         CollectiveKind::Reduce => tree.reduce(bytes),
-        CollectiveKind::Gather => tree.gather(bytes),
-        CollectiveKind::Scatter => tree.scatter(bytes),
+        CollectiveKind::Gather if tree.is_linear => tree.gather_linear(|_| bytes),
+        CollectiveKind::Gather => tree.up(|n_below| bytes * n_below),
+        CollectiveKind::Scatter if tree.is_linear => tree.scatter_linear(|_| bytes),
+        CollectiveKind::Scatter => tree.down(|n_below| bytes * n_below),
         CollectiveKind::Gatherv => tree.gather_linear(|rank| parts[rank].bytes),
         CollectiveKind::Scatterv => tree.scatter_linear(|rank| parts[rank].bytes),
         CollectiveKind::Allreduce => allreduce(clocks, network, bytes),
@@ -227,22 +229,6 @@ impl Tree<'_, '_> {
             self.clocks.together(halving_s(self.network, n_ranks, bytes));
             let each = bytes / (n_ranks as u64);
             self.up(|n_below| each * n_below);
-        }
-    }
-
-    fn gather(&mut self, each: u64) {
-        if self.is_linear {
-            self.gather_linear(|_| each);
-        } else {
-            self.up(|n_below| each * n_below);
-        }
-    }
-
-    fn scatter(&mut self, each: u64) {
-        if self.is_linear {
-            self.scatter_linear(|_| each);
-        } else {
-            self.down(|n_below| each * n_below);
         }
     }
 

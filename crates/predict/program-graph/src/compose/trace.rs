@@ -225,7 +225,7 @@ impl TraceReader {
                 (all.iter().sum(), 0.0, *flops)
             }
             (CollectiveKind::Alltoallv, all) if all.len() == 2 * n + 2 => (all[0], 0.0, 0.0),
-            _ => return Err(Wrong::Form("it has not the numbers that this action needs")),
+            _ => return Err(Wrong::Form("it does not have the numbers that this action needs")),
         };
         let received = numbers.get(n + 1).filter(|_| kind == CollectiveKind::Alltoallv);
         let bytes_received = received.copied().map_or(0, length);

@@ -66,13 +66,12 @@ pub(super) const GAP: f64 = 16.0;
 /// Draws parts one after the other, with arrows between them.
 pub(super) fn sequence(fragments: &[Fragment]) -> Fragment {
     let mut whole = Fragment::default();
-    let mut is_first = true;
-    let mut is_open = true;
+    let mut before: Option<&Fragment> = None;
     for fragment in fragments {
-        if !is_first {
+        if let Some(before) = before {
             let top = whole.height;
             whole.height += GAP;
-            if is_open {
+            if !before.is_end {
                 whole.flow_line(&[(0.0, top), (0.0, top + GAP)], true);
             }
         }
@@ -81,10 +80,9 @@ pub(super) fn sequence(fragments: &[Fragment]) -> Fragment {
         whole.left = whole.left.max(fragment.left);
         whole.right = whole.right.max(fragment.right);
         whole.height += fragment.height;
-        is_first = false;
-        is_open = !fragment.is_end;
+        before = Some(fragment);
     }
-    whole.is_end = !is_open;
+    whole.is_end = before.is_some_and(|last| last.is_end);
     whole
 }
 

@@ -37,18 +37,13 @@ impl Drawer {
 
     fn fragments(&mut self, nodes: &[GraphNode]) -> Vec<Fragment> {
         let mut fragments = Vec::new();
-        let mut at = 0;
-        while let Some(node) = nodes.get(at) {
-            if is_quiet(node) {
-                // Consecutive computation without MPI shares one box.
-                let run = nodes.get(at..).unwrap_or_default();
-                let n_quiet = run.iter().take_while(|node| is_quiet(node)).count();
-                fragments.extend(self.computation(run.get(..n_quiet).unwrap_or_default()));
-                at += n_quiet.max(1);
-                continue;
+        // Consecutive computation without MPI shares one box.
+        for run in nodes.chunk_by(|one, next| is_quiet(one) && is_quiet(next)) {
+            if run.iter().all(is_quiet) {
+                fragments.extend(self.computation(run));
+            } else {
+                run.iter().for_each(|node| fragments.extend(self.node(node)));
             }
-            fragments.extend(self.node(node));
-            at += 1;
         }
         fragments
     }

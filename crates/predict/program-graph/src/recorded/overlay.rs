@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the graph of the sources with counts, times, iterations and branch shares of a run.
 ///
-/// Where several places of the graph are one line of the program, all of them show its numbers, and say so.
+/// Places of the graph that are one line of the program all show the numbers of that line, and their count.
 #[must_use]
 pub fn overlay(graph: &Graph, run: &RecordedRun) -> Graph {
     let mut graph = graph.clone();

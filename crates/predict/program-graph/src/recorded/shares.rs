@@ -37,7 +37,7 @@ pub(super) fn share(nodes: &mut [GraphNode], mut passed: Passed, facts: &KnownCo
             GraphNodeKind::Loop(_) => share_loop(node, passed, facts),
             GraphNodeKind::Branch(_) => share_branch(node, passed, facts),
             GraphNodeKind::Call(group) => share(&mut group.body, passed, facts),
-            // Behind an early exit, the program comes by less often.
+            // What follows an early exit is executed less often.
             GraphNodeKind::Jump(_) => passed.times = None,
             _ => {}
         }

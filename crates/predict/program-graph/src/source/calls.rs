@@ -63,9 +63,9 @@ impl<'t> Walker<'_, 't> {
             return self.names.result(name, piece, &arguments);
         };
         let name = function.name;
-        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.program.n_loops_below(name) {
-            let (n_loops, location) =
-                (self.program.n_loops_below(name), self.names.location(piece));
+        let n_loops = program.n_loops_below(name);
+        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < n_loops {
+            let location = self.names.location(piece);
             self.steps.top().costly(location, &format!("{name}()"), n_loops);
             return self.names.result(name, piece, &arguments);
         }

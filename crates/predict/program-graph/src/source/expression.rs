@@ -6,10 +6,10 @@ use expression::c_integer;
 use std::collections::BTreeMap;
 
 /// Callback for the meaning of a piece, where its context determines it.
-pub(super) type Meaning<'a, 't> = dyn FnMut(SyntaxNode<'t>, usize) -> Option<Expr> + 'a;
+pub(super) type Meaning<'a, 't> = dyn FnMut(SyntaxNode<'t>) -> Option<Expr> + 'a;
 
 /// Largest nesting depth of expressions; deeper ones stay as written.
-pub(super) const DEPTH_MAX: usize = 120;
+const DEPTH_MAX: usize = 120;
 /// Largest number of characters in an expression's text; longer ones are cut.
 const TEXT_MAX: usize = 60;
 
@@ -18,7 +18,7 @@ pub(super) fn read<'t>(piece: SyntaxNode<'t>, depth: usize, meaning: &mut Meanin
     if DEPTH_MAX < depth {
         return as_written(piece);
     }
-    meaning(piece, depth)
+    meaning(piece)
         .or_else(|| known(piece, &mut |piece| read(piece, depth + 1, meaning)))
         .unwrap_or_else(|| as_written(piece))
 }
@@ -120,7 +120,7 @@ pub(super) fn constant(text: &str, constants: &BTreeMap<String, i64>) -> Option<
         return None;
     }
     let value = parsed.root().all().into_iter().find(|it| it.kind() == "init_declarator")?;
-    let read = read(value.field("value")?, 0, &mut |piece, _| {
+    let read = read(value.field("value")?, 0, &mut |piece| {
         (piece.kind() == "identifier").then(|| Expr::Name(piece.text().to_owned()))
     });
     read.whole(&|leaf| match leaf {

@@ -103,13 +103,8 @@ impl<'p, 't> Names<'p, 't> {
         // Members of a class appear in its functions like undeclared variables.
         let is_member = key.contains(['.', '>']) || !is_known && !key.starts_with('*');
         let is_of_ranks = value.parts().iter().any(|it| matches!(it, Expr::Rank | Expr::Size));
-        let value = if is_kept(&value, &key) {
-            value
-        } else if value.has_rank() || self.is_in_loop() {
-            Expr::Varying(key.clone())
-        } else {
-            Expr::Name(key.clone())
-        };
+        let is_varying = value.has_rank() || self.is_in_loop();
+        let value = if is_kept(&value, &key) { value } else { unknown(&key, is_varying) };
         if is_member && !is_of_ranks {
             self.scope().values.remove(&key);
         } else if is_member && self.is_in_loop() {
@@ -133,15 +128,14 @@ impl<'p, 't> Names<'p, 't> {
 
     /// Records that the value of a variable is not known.
     pub(super) fn forget(&mut self, key: &str, is_varying: bool) {
-        let value =
-            if is_varying { Expr::Varying(key.to_owned()) } else { Expr::Name(key.to_owned()) };
         let is_member = key.contains(['.', '>']);
         if self.is_global(key) {
             self.globals.remove(key);
         } else if is_member && !is_varying {
             self.scope().values.remove(key);
         } else {
-            self.scope().values.insert(key.to_owned(), NameValue::Expr(value));
+            let value = NameValue::Expr(unknown(key, is_varying));
+            self.scope().values.insert(key.to_owned(), value);
         }
     }
 
@@ -154,6 +148,11 @@ impl<'p, 't> Names<'p, 't> {
             self.forget(key, is_varying);
         }
     }
+}
+
+/// Returns the expression for a variable whose value is not known.
+fn unknown(key: &str, is_varying: bool) -> Expr {
+    if is_varying { Expr::Varying(key.to_owned()) } else { Expr::Name(key.to_owned()) }
 }
 
 /// Returns whether an expression is more informative than the variable's name.

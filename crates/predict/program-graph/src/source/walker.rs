@@ -4,7 +4,7 @@
 //! - Every recursion is counted in `depth`, and every node in the [`StepStack`]; beyond their limits the program is not
 //!   followed, and a warning names the place.
 
-use super::expression::{DEPTH_MAX, as_written, read};
+use super::expression::{as_written, read};
 use super::program::SourceProgram;
 use super::roles::{Conditions, RoleRanks};
 use super::scope::{NameValue, Names};
@@ -54,13 +54,13 @@ impl<'p, 't> Walker<'p, 't> {
             return as_written(piece);
         }
         self.depth += 1;
-        let value = read(piece, 0, &mut |piece, depth| self.meaning(piece, depth));
+        let value = read(piece, 0, &mut |piece| self.meaning(piece));
         self.depth -= 1;
         value
     }
 
-    fn meaning(&mut self, piece: SyntaxNode<'t>, depth: usize) -> Option<Expr> {
-        if DEPTH_MAX < depth || NESTING_MAX <= self.depth {
+    fn meaning(&mut self, piece: SyntaxNode<'t>) -> Option<Expr> {
+        if NESTING_MAX <= self.depth {
             return Some(as_written(piece));
         }
         match piece.kind() {

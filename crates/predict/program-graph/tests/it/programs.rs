@@ -40,19 +40,9 @@ fn shown(graph: &Graph) -> String {
         text.push_str(&format!("{name} ({ranks}) {}\n", role["nodes"]));
     }
     for node in json["nodes"].as_array().expect("a list") {
-        let fields = [
-            "id",
-            "role",
-            "parent",
-            "arm",
-            "kind",
-            "region_name",
-            "label",
-            "side",
-            "mode",
-            "count",
-        ];
-        text.push_str(&fields.map(|field| without_lines(&words(&node[field]))).join(" | "));
+        let fields = "id role parent arm kind region_name label side mode count".split(' ');
+        let fields: Vec<String> = fields.map(|field| without_lines(&words(&node[field]))).collect();
+        text.push_str(&fields.join(" | "));
         let transfers = node["transfers"].as_array();
         for transfer in transfers.into_iter().flatten() {
             let [peer, bytes] = ["peer", "bytes"].map(|field| words(&transfer[field]));

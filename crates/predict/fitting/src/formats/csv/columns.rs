@@ -50,40 +50,32 @@ impl Places {
             let found = heading.iter().position(|other| other == name);
             found.ok_or_else(|| Fault::Missing(name.clone()))
         };
-        let customary = |customs: &[&str]| {
-            let is = |cell: &String| customs.contains(&cell.to_lowercase().as_str());
-            heading.iter().position(is)
-        };
         let wished = |name: &Option<String>, customs: &[&str]| match name {
             Some(name) => named(name).map(Some),
-            None => Ok(customary(customs)),
+            None => Ok(heading.iter().position(|it| customs.contains(&it.to_lowercase().as_str()))),
         };
         let metric = wished(&columns.metric, &METRICS)?;
         let mut region: Vec<usize> = wished(&columns.region, &REGIONS)?.into_iter().collect();
-        let said: Option<Vec<usize>> = match &columns.parameters {
-            Some(names) => Some(names.iter().map(named).collect::<Result<_, Fault>>()?),
-            None => None,
-        };
+        let said = columns.parameters.as_ref().map(|names| names.iter().map(named).collect());
+        let said: Option<Vec<usize>> = said.transpose()?;
         let is_taken = |idx: &usize| Some(*idx) == metric || region.contains(idx);
         let is_parameter = |idx: &usize| said.as_ref().is_some_and(|said| said.contains(idx));
         let is_left = |idx: &usize| {
             !is_taken(idx) && !is_parameter(idx) && !is_nothing(&heading[*idx], rows, *idx)
         };
-        let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        for idx in (0..heading.len()).filter(is_left) {
-            if is_words(rows, idx) { words.push(idx) } else { numbers.push(idx) }
-        }
+        let left = (0..heading.len()).filter(is_left);
+        let (names, numbers): (Vec<usize>, Vec<usize>) = left.partition(|it| is_words(rows, *it));
         let (value, is_value_guessed) = match &columns.value {
             Some(name) => (named(name)?, false),
             None => value(heading, &numbers).ok_or(Fault::NoValue)?,
         };
         let mut left_out: Vec<(usize, String)> = Vec::new();
-        let mut regions_guessed = Vec::new();
+        let mut words = Vec::new();
         if region.is_empty() {
-            regions_guessed.extend(words.iter().filter_map(|idx| first_word(rows, *idx)));
-            region = words;
+            words.extend(names.iter().filter_map(|idx| first_word(rows, *idx)));
+            region = names;
         } else {
-            left_out.extend(words.into_iter().map(|idx| (idx, "it has no numbers".to_owned())));
+            left_out.extend(names.into_iter().map(|idx| (idx, "it has no numbers".to_owned())));
         }
         let is_more =
             |idx: usize| columns.value.is_none() && are_numbered(&heading[idx], &heading[value]);
@@ -101,7 +93,6 @@ impl Places {
             None => parameters(heading, rows, numbers, &mut left_out),
         };
         check_names(parameters.iter().map(|idx| &heading[*idx]))?;
-        let words = regions_guessed;
         Ok(Self { parameters, values, region, metric, left_out, words, is_value_guessed })
     }
 
@@ -111,10 +102,8 @@ impl Places {
             format!("column `{}` is not used: {reason}", heading[*idx])
         };
         let of_region = |(idx, word, line): &(usize, String, usize)| {
-            let name = &heading[*idx];
-            format!(
-                "column `{name}` is read as the region: `{word}` in line {line} is not a number"
-            )
+            let told = format!("`{word}` in line {line} is not a number");
+            format!("column `{}` is read as the region: {told}", heading[*idx])
         };
         let mut notes: Vec<String> = self.words.iter().map(of_region).collect();
         notes.extend(self.left_out.iter().map(one));

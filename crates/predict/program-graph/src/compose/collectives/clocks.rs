@@ -68,11 +68,11 @@ impl Clocks {
 
     /// Does the same among some of the ranks.
     pub fn together_of(&mut self, rounds_s: f64, takes_part: impl Fn(usize) -> bool) {
-        let members = || (0..self.at_s.len()).filter(|rank| takes_part(*rank));
-        let last = members().max_by(|a, b| self.at_s[*a].total_cmp(&self.at_s[*b]));
-        let Some(last) = last else { return };
+        let members: Vec<usize> = (0..self.at_s.len()).filter(|rank| takes_part(*rank)).collect();
+        let last = members.iter().max_by(|a, b| self.at_s[**a].total_cmp(&self.at_s[**b]));
+        let Some(&last) = last else { return };
         let latest_s = self.at_s[last];
-        for rank in (0..self.at_s.len()).filter(|rank| takes_part(*rank)) {
+        for rank in members {
             let waits_s = latest_s - self.at_s[rank];
             self.waited_s[rank] += waits_s;
             self.at_s[rank] = latest_s + rounds_s;

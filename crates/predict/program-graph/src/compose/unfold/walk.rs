@@ -47,10 +47,10 @@ pub(super) fn values<'a>(
         "rank" => Some(f64::from(rank)),
         "p" => Some(setting.n_ranks as f64),
         "MPI_PROC_NULL" => Some(-1.0),
-        _ => {
-            let constant = graph.constants.get(name).map(|constant| *constant as f64);
-            constant.or_else(|| (setting.value_of)(name, rank))
-        }
+        name => match graph.constants.get(name) {
+            Some(constant) => Some(*constant as f64),
+            None => (setting.value_of)(name, rank),
+        },
     }
 }
 
