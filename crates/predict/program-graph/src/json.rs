@@ -50,6 +50,9 @@ fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Ve
         let mut fields = json!({
             "id": node.id,
             "role": role,
+            // Filled in by `describe`.
+            "kind": null,
+            "label": null,
             "file": node.location.file,
             "line": node.location.line,
             "end_line": node.location.end_line,
@@ -58,9 +61,9 @@ fn put(nodes: &[GraphNode], role: &str, parent: &Value, arm: &Value, to: &mut Ve
             "arm": arm,
             "region": node.region,
             "region_name": node.region.map(roman),
-            "measured": node.measured,
         });
         describe(node, &mut fields);
+        fields["measured"] = json!(node.measured);
         to.push(fields);
         let parent = json!(node.id);
         match &node.kind {
