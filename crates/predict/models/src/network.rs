@@ -17,12 +17,10 @@
 //! Measuring: `comm::netbench`.
 
 mod places;
-mod refresh;
 
 use serde::{Deserialize, Serialize};
 
 pub use places::{Locality, Networks, Pair};
-pub use refresh::Refresh;
 
 /// Largest number of lines that is tried.
 const N_PIECES_MAX: usize = 4;
