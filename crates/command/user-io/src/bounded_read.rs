@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most bytes of a file that a user writes: a description, a plan, a header, a list of hosts.
 pub const WRITTEN_BYTES_MAX: u64 = 16 << 20;
@@ -22,11 +22,14 @@ const END_BYTES: u64 = 64 << 10;
 /// Device and inode of each file that [`read`] has read.
 static INPUTS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
+fn inputs() -> MutexGuard<'static, Vec<(u64, u64)>> {
+    INPUTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Returns whether this file, by whatever name, was read as an input.
 pub fn was_read(path: &Path) -> bool {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
-    let inputs = INPUTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    found.is_some_and(|found| inputs.contains(&(found.dev(), found.ino())))
+    found.is_some_and(|found| inputs().contains(&(found.dev(), found.ino())))
 }
 
 /// Reads a file that has at most this many bytes.
@@ -36,9 +39,7 @@ pub fn was_read(path: &Path) -> bool {
 pub fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let found = file.metadata()?;
-    let mut inputs = INPUTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    inputs.push((found.dev(), found.ino()));
-    drop(inputs);
+    inputs().push((found.dev(), found.ino()));
     if found.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file"));
     }
@@ -107,13 +108,11 @@ mod tests {
     /// A byte order mark, UTF-16 or lone carriage returns made a file seem empty or one line long.
     #[test]
     fn text_is_read_as_editors_save_it() {
-        let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
-        let little: Vec<u8> =
-            units("\u{feff}a\nä").into_iter().flat_map(u16::to_le_bytes).collect();
-        let big: Vec<u8> = units("\u{feff}a\nä").into_iter().flat_map(u16::to_be_bytes).collect();
-        for bytes in
-            ["a\nä".as_bytes(), "\u{feff}a\nä".as_bytes(), "a\rä".as_bytes(), &little, &big]
-        {
+        let units = || "\u{feff}a\nä".encode_utf16();
+        let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
+        let marked = "\u{feff}a\nä".as_bytes();
+        for bytes in ["a\nä".as_bytes(), marked, "a\rä".as_bytes(), &little, &big] {
             assert_eq!(text(bytes).as_deref(), Some("a\nä"), "{bytes:?}");
         }
         for bytes in [&b"\xff\xfea"[..], b"\xff\xfe\x00\xd8", b"a\xe4"] {
@@ -126,10 +125,7 @@ mod tests {
     fn what_has_no_end_is_refused() {
         let said = read(Path::new("/dev/zero"), WRITTEN_BYTES_MAX).unwrap_err();
         assert_eq!(said.kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(
-            said.to_string(),
-            "it is longer than 16 MiB, the most that is read; give a shorter one"
-        );
+        assert!(said.to_string().starts_with("it is longer than 16 MiB, the most that is read"));
         assert!(read(Path::new("/"), WRITTEN_BYTES_MAX).is_err());
         assert_eq!(read_from(&b"abc"[..], 3).unwrap(), b"abc");
         assert!(read_from(&b"abcd"[..], 3).is_err());

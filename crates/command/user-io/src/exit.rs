@@ -123,6 +123,21 @@ impl Display for Explained {
 
 impl std::error::Error for Explained {}
 
+/// Error for options that are wrong, or do not go together, with the reason.
+pub fn bad_option(why: impl Display) -> anyhow::Error {
+    anyhow::anyhow!("{why}").context(BadOption)
+}
+
+/// Returns the error [`exit::bad_option`] with a formatted reason unless a condition holds.
+#[macro_export]
+macro_rules! ensure_option {
+    ($holds:expr, $($why:tt)+) => {
+        if !$holds {
+            return Err($crate::exit::bad_option(format_args!($($why)+)));
+        }
+    };
+}
+
 /// Error for measurements or models that cannot be read: the name of the file and the reason.
 pub fn not_read(name: &str, why: impl Display) -> Explained {
     NotRead.because(format!("{name}: {why}"))

@@ -1,4 +1,4 @@
-//! What all subcommands of `sintonia` share: messages, results, files that users name, and exit codes.
+//! Messages, results, values of options, files that users name, and exit codes of all subcommands of `sintonia`.
 //!
 //! # Not here
 //! Tables, pages and the live view of runs and nodes (`report`).
@@ -9,6 +9,7 @@ pub mod print;
 
 pub mod bounded_read;
 pub mod exit;
+pub mod option_value;
 pub mod progress;
 pub mod result_file;
 pub mod terminal;

@@ -53,9 +53,9 @@ pub fn print_message(words: Arguments<'_>) {
 
 /// Prints a part of a line, or lines, on standard error. A part that starts with `\r` replaces the line.
 pub fn print_part(words: &str) {
-    let (begin, rest) = match words.strip_prefix(ANEW_CLEARED).or_else(|| words.strip_prefix(ANEW))
-    {
-        Some(rest) => (&words[..words.len() - rest.len()], escape_line(rest)),
+    let begin = [ANEW_CLEARED, ANEW].into_iter().find(|begin| words.starts_with(begin));
+    let (begin, rest) = match begin {
+        Some(begin) => (begin, escape_line(&words[begin.len()..])),
         None => ("", escape_lines(words)),
     };
     write!(std::io::stderr().lock(), "{begin}{rest}").ok();
@@ -70,6 +70,19 @@ pub fn result(words: &str) -> anyhow::Result<ExitCode> {
     let written = output.write_all(escape_lines(words).as_bytes()).and_then(|()| output.flush());
     written.context(NotWritten)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Number as JSON; whole numbers without a decimal point.
+pub fn json_number(value: f64) -> serde_json::Value {
+    #[expect(clippy::cast_possible_truncation, reason = "it is a whole number and in range")]
+    if value.fract() == 0.0 && value.abs() < 9e15 { (value as i64).into() } else { value.into() }
+}
+
+/// Last lines of the output of a command, without blank ones: each on a new line and indented.
+pub fn indented_end(output: &str, n_lines_max: usize) -> String {
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(n_lines_max)..];
+    last.iter().map(|line| format!("{INDENTED}{line}")).collect()
 }
 
 /// Message in its line, with further lines indented: these cannot be taken for messages of this program.
@@ -92,9 +105,7 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        push(&mut shown, letter);
-    }
+    text.chars().for_each(|letter| push(&mut shown, letter));
     Cow::Owned(shown)
 }
 
@@ -144,10 +155,8 @@ mod tests {
 
     #[track_caller]
     fn check(foreign: &str, in_a_line: &str, in_a_text: &str) {
-        assert_eq!(
-            (escape_line(foreign).as_ref(), escape_lines(foreign).as_ref()),
-            (in_a_line, in_a_text)
-        );
+        assert_eq!(escape_line(foreign), in_a_line);
+        assert_eq!(escape_lines(foreign), in_a_text);
     }
 
     /// Arguments, names and output of others were printed unescaped, with all that a terminal obeys.

@@ -1,9 +1,10 @@
-//! The terminal: whether there is one, its width, and whether it is colored.
+//! Width of the terminal, and whether its output is colored.
 
 use clap::ValueEnum;
 use display::ink::Style;
 use std::env;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 /// Width if nothing tells it, in columns.
 const COLUMNS: usize = 100;
@@ -35,15 +36,17 @@ impl Terminal {
     /// Style for standard error.
     #[must_use]
     pub fn style(self) -> Style {
-        let is_terminal = std::io::stderr().is_terminal();
-        Style { color: self.has_color(is_terminal), width: columns(std::io::stderr()) }
+        self.style_of(std::io::stderr())
     }
 
     /// Style for standard output.
     #[must_use]
     pub fn stdout_style(self) -> Style {
-        let is_terminal = std::io::stdout().is_terminal();
-        Style { color: self.has_color(is_terminal), width: columns(std::io::stdout()) }
+        self.style_of(std::io::stdout())
+    }
+
+    fn style_of(self, output: impl AsFd + IsTerminal) -> Style {
+        Style { color: self.has_color(output.is_terminal()), width: columns(output) }
     }
 
     fn has_color(self, is_terminal: bool) -> bool {
@@ -59,7 +62,7 @@ impl Terminal {
     }
 }
 
-fn columns(output: impl std::os::fd::AsFd) -> usize {
+fn columns(output: impl AsFd) -> usize {
     match rustix::termios::tcgetwinsize(output) {
         Ok(size) if size.ws_col != 0 => size.ws_col.into(),
         _ => COLUMNS,
