@@ -1,6 +1,7 @@
 //! Paths of this repository, of what was built, and of results.
 
 use crate::error::BenchError;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Folders and programs of this build.
@@ -12,31 +13,27 @@ pub(crate) struct BuildPaths {
     pub(crate) results: PathBuf,
     /// Probe.
     pub(crate) probe: PathBuf,
-    /// Launcher; `None` if it is not built.
-    pub(crate) sintonia: Option<PathBuf>,
 }
 
 impl BuildPaths {
     /// Finds everything beside this program.
     pub(crate) fn find() -> Result<Self, BenchError> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
-        let root = root.canonicalize().map_err(|source| BenchError::File { path: root, source })?;
+        let root = root.canonicalize().map_err(BenchError::file(&root))?;
         let own = std::env::current_exe().unwrap_or_else(|_| root.join("target/release/bench"));
-        let built = own.parent().map(Path::to_owned).unwrap_or_default();
-        let probe = built.join("libsintonia.so");
+        let probe = own.with_file_name("libsintonia.so");
         if !probe.exists() {
             return Err(BenchError::NotBuilt(probe));
         }
         let results = root.join("target/bench");
         make_folder(&results.join("scratch"))?;
-        let sintonia = Some(built.join("sintonia")).filter(|path| path.exists());
-        Ok(Self { root, results, probe, sintonia })
+        Ok(Self { root, results, probe })
     }
 
-    /// Path of the program that times probes at functions.
-    pub(crate) fn price(&self) -> Result<PathBuf, BenchError> {
-        let price = self.probe.with_file_name("examples/price");
-        if price.exists() { Ok(price) } else { Err(BenchError::NotBuilt(price)) }
+    /// Path of a program that lies beside the probe, or below.
+    pub(crate) fn built(&self, name: &str) -> Result<PathBuf, BenchError> {
+        let path = self.probe.with_file_name(name);
+        if path.exists() { Ok(path) } else { Err(BenchError::NotBuilt(path)) }
     }
 
     /// Path of a C program of this crate.
@@ -55,21 +52,15 @@ impl BuildPaths {
     }
 
     /// Writes figures for other programs.
-    pub(crate) fn write_json(
-        &self,
-        name: &str,
-        json: &serde_json::Value,
-    ) -> Result<(), BenchError> {
+    pub(crate) fn write_json(&self, name: &str, json: &Value) -> Result<(), BenchError> {
         let path = self.results.join(format!("{name}.json"));
-        std::fs::write(&path, format!("{json:#}\n"))
-            .map_err(|source| BenchError::File { path, source })
+        std::fs::write(&path, format!("{json:#}\n")).map_err(BenchError::file(&path))
     }
 }
 
 /// Makes a folder and those above it.
 pub(crate) fn make_folder(path: &Path) -> Result<(), BenchError> {
-    std::fs::create_dir_all(path)
-        .map_err(|source| BenchError::File { path: path.to_owned(), source })
+    std::fs::create_dir_all(path).map_err(BenchError::file(path))
 }
 
 /// Path of the file of this name in the folders of `PATH`.

@@ -3,11 +3,12 @@
 //! # Not here
 //! The evaluations: `program_graph::compose`, and `predict/engine` of the command line.
 
-use crate::build_paths::BuildPaths;
+use crate::Report;
+use crate::build_paths::{BuildPaths, make_folder};
 use crate::error::BenchError;
 use crate::median;
 use crate::sample;
-use crate::{Report, table};
+use crate::table::{self, verdict};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
@@ -50,44 +51,39 @@ struct Evaluation {
 
 /// Evaluates and replays every case.
 pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
-    let text = "Composing: seconds to evaluate a run, 20 iterations, its trace read included\n";
-    let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
-    let missing = || BenchError::NotBuilt(paths.probe.with_file_name("sintonia"));
-    let sintonia = paths.sintonia.clone().ok_or_else(missing)?;
-    let mut rows = Vec::new();
+    let mut text =
+        "Composing: seconds to evaluate a run, 20 iterations, its trace read included\n".to_owned();
+    let sintonia = paths.built("sintonia")?;
+    let (mut rows, mut json, mut bars_met) = (Vec::new(), Vec::new(), true);
     let mut notes = String::new();
     for case in &CASES {
         let dir = written(paths, case)?;
         let ours = composed(&sintonia, &dir, n_turns)?;
-        let peer = match case.is_replayed.then(|| replayed(&sintonia, &dir)).transpose() {
+        // The time of a replay differs so much from ours that a single one is enough.
+        let peer = match case.is_replayed.then(|| said(&sintonia, &dir, "smpi")).transpose() {
             Ok(peer) => peer,
             Err(error) => {
                 writeln!(notes, "{} on {} ranks: {error}", case.name, case.n_ranks()).ok();
                 None
             }
         };
-        let is_barred = case.n_ranks() == 1024;
-        report.bars_met &= !is_barred || ours.took_s <= BAR_S;
+        bars_met &= case.is_met(ours) != Some(false);
         rows.push(row(case, ours, peer));
-        if let Value::Array(all) = &mut report.json {
-            all.push(json!({ "program": case.name, "ranks": case.n_ranks(),
-                "composed_s": ours.took_s, "predicted_s": ours.total_s,
-                "simgrid_s": peer.map(|peer| peer.took_s),
-                "predicted_by_simgrid_s": peer.map(|peer| peer.total_s) }));
-        }
-        fs::remove_dir_all(&dir).map_err(|source| BenchError::File { path: dir, source })?;
+        json.push(json!({ "program": case.name, "ranks": case.n_ranks(),
+            "composed_s": ours.took_s, "predicted_s": ours.total_s,
+            "simgrid_s": peer.map(|peer| peer.took_s),
+            "predicted_by_simgrid_s": peer.map(|peer| peer.total_s) }));
+        fs::remove_dir_all(&dir).map_err(BenchError::file(&dir))?;
     }
     let header =
         ["program", "ranks", "SimGrid", "ours", "ratio", "predicted", "by SimGrid", "apart", "bar"];
-    report.text += &table::render(&header.map(str::to_owned), &rows);
-    report.text += &notes;
-    Ok(report)
+    text += &(table::render(&header, &rows) + &notes);
+    Ok(Report { text, json: json.into(), bars_met })
 }
 
 fn row(case: &Case, ours: Evaluation, peer: Option<Evaluation>) -> Vec<String> {
     let of_peer = |text: &dyn Fn(Evaluation) -> String| peer.map_or_else(String::new, text);
-    let verdict = if ours.took_s <= BAR_S { "met" } else { "missed" };
-    let bar = if case.n_ranks() == 1024 { format!("{BAR_S} s {verdict}") } else { String::new() };
+    let bar = case.is_met(ours).map(|is_met| format!("{BAR_S} s {}", verdict(Some(is_met))));
     vec![
         case.name.to_owned(),
         case.n_ranks().to_string(),
@@ -97,7 +93,7 @@ fn row(case: &Case, ours: Evaluation, peer: Option<Evaluation>) -> Vec<String> {
         format!("{:.5}", ours.total_s),
         of_peer(&|peer| format!("{:.5}", peer.total_s)),
         of_peer(&|peer| format!("{:+.2} %", 100.0 * (ours.total_s / peer.total_s - 1.0))),
-        bar,
+        bar.unwrap_or_default(),
     ]
 }
 
@@ -113,11 +109,6 @@ fn composed(sintonia: &Path, dir: &Path, n_turns: usize) -> Result<Evaluation, B
     Ok(Evaluation { took_s: median(times_s), total_s })
 }
 
-/// Result of a single replay: its time differs so much from ours that one is enough.
-fn replayed(sintonia: &Path, dir: &Path) -> Result<Evaluation, BenchError> {
-    said(sintonia, dir, "smpi")
-}
-
 fn said(sintonia: &Path, dir: &Path, engine: &str) -> Result<Evaluation, BenchError> {
     let mut command = Command::new(sintonia);
     command.arg("predict").arg(dir).args(["--engine", engine, "--json", "--at-most", AT_MOST_S]);
@@ -128,14 +119,10 @@ fn said(sintonia: &Path, dir: &Path, engine: &str) -> Result<Evaluation, BenchEr
     let value = values.next().and_then(Result::ok);
     let engines = value.as_ref().map(|value| &value["engines"][engine]);
     let number = |key: &str| engines.and_then(|engines| engines[key].as_f64());
-    let no_figure = || BenchError::NoFigure {
-        command: name.clone(),
-        output: sample::last_lines(&sample.output),
-    };
-    Ok(Evaluation {
-        took_s: number("replay_s").unwrap_or(sample.elapsed_s),
-        total_s: number("value").ok_or_else(no_figure)?,
-    })
+    let took_s = number("replay_s").unwrap_or(sample.elapsed_s);
+    let output = sample::last_lines(&sample.output);
+    let total_s = number("value").ok_or(BenchError::NoFigure { command: name, output })?;
+    Ok(Evaluation { took_s, total_s })
 }
 
 /// Writes the trace of all ranks, and the machine; returns their folder.
@@ -143,9 +130,9 @@ fn written(paths: &BuildPaths, case: &Case) -> Result<PathBuf, BenchError> {
     let dir = paths.scratch().join(format!("{}-{}", case.name, case.n_ranks()));
     let write = |name: &str, text: &str| {
         let path = dir.join(name);
-        fs::write(&path, text).map_err(|source| BenchError::File { path, source })
+        fs::write(&path, text).map_err(BenchError::file(&path))
     };
-    fs::create_dir_all(&dir).map_err(|source| BenchError::File { path: dir.clone(), source })?;
+    make_folder(&dir)?;
     let mut index = String::new();
     for rank in 0..case.n_ranks() {
         let once = (case.lines)(rank, case.side);
@@ -161,6 +148,11 @@ fn written(paths: &BuildPaths, case: &Case) -> Result<PathBuf, BenchError> {
 impl Case {
     fn n_ranks(&self) -> u32 {
         self.side * self.side
+    }
+
+    /// Returns whether our time meets the bar, where there is one.
+    fn is_met(&self, ours: Evaluation) -> Option<bool> {
+        (self.n_ranks() == 1024).then_some(ours.took_s <= BAR_S)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Measures how many empty chunks a master deals to two workers per second, beside raw MPI calls and `mpi4py.futures`.
 
+use crate::Report;
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::library::BenchLibrary;
 use crate::median;
 use crate::sample;
-use crate::{Report, table};
-use serde_json::{Value, json};
+use crate::table::{self, verdict};
+use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,32 +45,28 @@ pub(crate) fn measure(
     libraries: &[BenchLibrary],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
-    let text = "Dealing: chunks of nothing per second, a master and 2 workers\n";
-    let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
-    let mut rows = Vec::new();
+    let (mut rows, mut json, mut bars_met) = (Vec::new(), Vec::new(), true);
     for library in libraries {
         let figures = turns(library, &dealers(paths, library)?, n_turns)?;
         for figure in &figures {
             let per_s = median(figure.per_s.iter().copied());
             let bar = (figure.name == OURS).then(|| BARS[figure.n_in_flight - 1]);
-            report.bars_met &= bar.is_none_or(|bar| bar <= per_s);
+            bars_met &= bar.is_none_or(|bar| bar <= per_s);
             rows.push(row(library, figure, &figures, bar));
-            if let Value::Array(all) = &mut report.json {
-                all.push(json!({ "library": library.name, "program": figure.name,
-                    "n_in_flight": figure.n_in_flight, "chunks_per_s": figure.per_s }));
-            }
+            json.push(json!({ "library": library.name, "program": figure.name,
+                "n_in_flight": figure.n_in_flight, "chunks_per_s": figure.per_s }));
         }
     }
     let header = ["library", "program", "in flight", "chunks/s", "ratio to C", "bar"];
-    report.text += &table::render(&header.map(str::to_owned), &rows);
-    Ok(report)
+    let text = "Dealing: chunks of nothing per second, a master and 2 workers\n".to_owned();
+    Ok(Report { text: text + &table::render(&header, &rows), json: json.into(), bars_met })
 }
 
 fn row(library: &BenchLibrary, figure: &Figure, all: &[Figure], bar: Option<f64>) -> Vec<String> {
     let per_s = median(figure.per_s.iter().copied());
     let is_peer = |peer: &&Figure| peer.name == PEER && peer.n_in_flight == figure.n_in_flight;
     let peer = all.iter().find(is_peer).map(|peer| median(peer.per_s.iter().copied()));
-    let verdict = |bar: f64| format!("{bar:.0} {}", if bar <= per_s { "met" } else { "missed" });
+    let verdict = |bar: f64| format!("{bar:.0} {}", verdict(Some(bar <= per_s)));
     vec![
         library.name.to_owned(),
         figure.name.to_owned(),
@@ -109,10 +106,7 @@ fn run(library: &BenchLibrary, dealer: &Dealer, words: &[OsString]) -> Result<f6
     let mut command = Command::new(&launcher[0]);
     command.args(&launcher[1..]).args(words);
     command.envs(dealer.variable.as_ref().map(|(name, value)| (*name, value)));
-    let name = sample::name_of(&command);
-    let output = sample::output_of(command)?;
-    figure_in(&output)
-        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+    sample::figure(command, figure_in)
 }
 
 /// Parses `dealing IN_FLIGHT FIGURE`, or `FIGURE chunks per second`.
@@ -128,14 +122,14 @@ fn figure_in(output: &str) -> Option<f64> {
 
 fn dealers(paths: &BuildPaths, library: &BenchLibrary) -> Result<Vec<Dealer>, BenchError> {
     let raw = library.compile(paths, "dealing.c", "dealing")?;
-    let example = |name: &str| {
-        let path = paths.probe.with_file_name("examples").join(name);
-        if path.exists() { Ok(path) } else { Err(BenchError::NotBuilt(path)) }
-    };
     let mut dealers = vec![
         dealer(PEER, &raw, [&[N_CHUNKS, "1"], &[N_CHUNKS, "2"]]),
-        dealer("comm", &example("comm_dealing")?, [&[N_CHUNKS, "1"], &[N_CHUNKS, "2"]]),
-        dealer(OURS, &example("dealing")?, [&[N_CHUNKS, "one"], &[N_CHUNKS, "two"]]),
+        dealer(
+            "comm",
+            &paths.built("examples/comm_dealing")?,
+            [&[N_CHUNKS, "1"], &[N_CHUNKS, "2"]],
+        ),
+        dealer(OURS, &paths.built("examples/dealing")?, [&[N_CHUNKS, "one"], &[N_CHUNKS, "two"]]),
     ];
     dealers.extend(futures(paths, library));
     Ok(dealers)

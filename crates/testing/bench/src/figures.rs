@@ -105,7 +105,7 @@ impl Figures {
     }
 
     /// All figures as JSON.
-    pub(crate) fn json(&self, library: &BenchLibrary) -> Value {
+    pub(crate) fn json(&self, library: &BenchLibrary) -> Vec<Value> {
         let rows = self.ns.iter().map(|((tool, case), turns)| {
             json!({
                 "library": library.name, "case": case, "tool": tool, "ns_by_turn": turns,
@@ -113,19 +113,12 @@ impl Figures {
                 "added_ns": self.added_ns(tool, case), "ratio": self.ratio(tool, case),
             })
         });
-        Value::Array(rows.collect())
+        rows.collect()
     }
 }
 
 fn run(command: Command) -> Result<Vec<Figure>, BenchError> {
-    let name = sample::name_of(&command);
-    let output = sample::output_of(command)?;
-    let figures = figures_in(&output);
-    if figures.is_empty() {
-        let output = sample::last_lines(&output);
-        return Err(BenchError::NoFigure { command: name, output });
-    }
-    Ok(figures)
+    sample::figure(command, |output| Some(figures_in(output)).filter(|all| !all.is_empty()))
 }
 
 /// Line of a program: a case and two times, often of the fastest and of the median batch.

@@ -7,7 +7,8 @@ use crate::build_paths::{BuildPaths, in_path, make_folder};
 use crate::error::BenchError;
 use crate::figures::{Figure, figures_in};
 use crate::median;
-use crate::{Report, sample, table};
+use crate::table::{self, verdict};
+use crate::{Report, sample};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -60,23 +61,22 @@ const ROWS: [Row; 16] = [
 /// Runs all programs in turns.
 pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
     let figures = FunctionFigures::take(paths, n_turns)?;
-    let mut report = Report { text: String::new(), json: json!([]), bars_met: true };
-    report.text += "Function probes: nanoseconds per call of a function of 4 instructions\n";
-    report.bars_met &= add_passages(&mut report.text, &figures);
-    report.text += "\nFunction probes: microseconds to change the code of a running process\n";
-    report.bars_met &= add_changes(&mut report.text, &figures);
-    for reason in figures.reasons() {
-        report.text += &format!("not measured: {reason}\n");
+    let mut text =
+        "Function probes: nanoseconds per call of a function of 4 instructions\n".to_owned();
+    let mut bars_met = add_passages(&mut text, &figures);
+    text += "\nFunction probes: microseconds to change the code of a running process\n";
+    bars_met &= add_changes(&mut text, &figures);
+    for reason in &figures.reasons {
+        text += &format!("not measured: {reason}\n");
     }
-    report.json = json(&figures);
-    Ok(report)
+    Ok(Report { text, json: json(&figures), bars_met })
 }
 
 /// Adds the costs of passages; returns whether all bars are met.
 fn add_passages(text: &mut String, figures: &FunctionFigures) -> bool {
     let (mut rows, mut all_met) = (Vec::new(), true);
     for row in &ROWS {
-        let (Some(ns), Some(added_ns)) = (figures.ns(row.case), figures.added_ns(row.case)) else {
+        let Some((ns, added_ns)) = figures.ns(row.case).zip(figures.added_ns(row.case)) else {
             continue;
         };
         let ratio = figures.ratio(row.case, PAIR).filter(|_| row.case != "plain");
@@ -92,7 +92,7 @@ fn add_passages(text: &mut String, figures: &FunctionFigures) -> bool {
             verdict(is_met).to_owned(),
         ]);
     }
-    let header = ["who", "what", "ns", "added", "to entry and exit", "bar", ""].map(str::to_owned);
+    let header = ["who", "what", "ns", "added", "to entry and exit", "bar", ""];
     *text += &table::render(&header, &rows);
     all_met
 }
@@ -118,7 +118,7 @@ fn add_changes(text: &mut String, figures: &FunctionFigures) -> bool {
         ]);
     }
     let header = ["what", "busy threads", "in", "99 of 100", "out", "99 of 100", "bar (in)", ""];
-    *text += &table::render(&header.map(str::to_owned), &rows);
+    *text += &table::render(&header, &rows);
     if let (Some(in_ns), Some(out_ns)) = (figures.ns("insert-many"), figures.ns("remove-many")) {
         *text += &format!(
             "{N_MANY} sites at once: in {:.1} ms ({:.1} us per site), out {:.1} ms\n",
@@ -130,22 +130,15 @@ fn add_changes(text: &mut String, figures: &FunctionFigures) -> bool {
     all_met
 }
 
-fn verdict(is_met: Option<bool>) -> &'static str {
-    match is_met {
-        None => "",
-        Some(true) => "met",
-        Some(false) => "missed",
-    }
-}
-
 fn json(figures: &FunctionFigures) -> Value {
     let case = |case: &str| {
+        let by_turn: Vec<f64> = figures.turns(case).iter().map(|turn| turn.figure[0]).collect();
         json!({
             "case": case, "ns": figures.ns(case), "second_ns": figures.second_ns(case),
-            "added_ns": figures.added_ns(case), "ns_by_turn": figures.all_ns(case),
+            "added_ns": figures.added_ns(case), "ns_by_turn": by_turn,
         })
     };
-    Value::Array(figures.cases().map(case).collect())
+    figures.measured.keys().map(|name| case(name)).collect()
 }
 
 /// Case of a call without any probe, in each of the programs.
@@ -157,7 +150,7 @@ struct Child {
     words: Vec<OsString>,
 }
 
-/// FunctionFigures of a case in a turn.
+/// Figures of a case in a turn.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     figure: [f64; 2],
@@ -165,17 +158,19 @@ struct Measured {
     plain_ns: f64,
 }
 
-/// FunctionFigures of each case, turn by turn.
+/// Figures of each case, turn by turn.
 #[derive(Debug, Default)]
 struct FunctionFigures {
     measured: BTreeMap<String, Vec<Measured>>,
+    /// Sentences about what is not measured, and why.
     reasons: BTreeSet<String>,
 }
 
 impl FunctionFigures {
     /// Runs all programs one after another, `n_turns` times.
     fn take(paths: &BuildPaths, n_turns: usize) -> Result<Self, BenchError> {
-        let own = Child { name: "price", words: vec![paths.price()?.into_os_string()] };
+        let own =
+            Child { name: "price", words: vec![paths.built("examples/price")?.into_os_string()] };
         let mut figures = Self::default();
         let peers = figures.peers(paths)?;
         for _ in 0..n_turns {
@@ -195,13 +190,10 @@ impl FunctionFigures {
         let compiled = compile(paths, "compiled.c", &["-finstrument-functions"])?;
         let probed = compile(paths, "peers.c", &[])?;
         let compiled = [compiled.into_os_string(), "31".into(), "20000".into()];
-        let uprobe = ["uprobe", "15", "2000"].map(OsString::from);
+        let uprobe = [probed.clone().into(), "uprobe".into(), "15".into(), "2000".into()];
         let mut peers = vec![
             Child { name: "-finstrument-functions", words: compiled.to_vec() },
-            Child {
-                name: "uprobe",
-                words: [vec![probed.clone().into_os_string()], uprobe.to_vec()].concat(),
-            },
+            Child { name: "uprobe", words: uprobe.to_vec() },
         ];
         match in_path("gdb") {
             Some(gdb) => peers.push(Child { name: "gdb", words: under_gdb(gdb, probed) }),
@@ -211,8 +203,8 @@ impl FunctionFigures {
     }
 
     fn add(&mut self, child: &Child, output: &str) {
-        self.reasons
-            .extend(output.lines().filter_map(|line| line.strip_prefix("# ")).map(str::to_owned));
+        let reasons = output.lines().filter_map(|line| line.strip_prefix("# "));
+        self.reasons.extend(reasons.map(str::to_owned));
         let figures = figures_in(output);
         let Some(plain) = figures.iter().find(|figure| figure.case == PLAIN) else {
             return self.miss(child, &sample::last_lines(output));
@@ -230,21 +222,6 @@ impl FunctionFigures {
     fn miss(&mut self, child: &Child, reason: &str) {
         let reason = reason.lines().last().unwrap_or("it printed nothing");
         self.reasons.insert(format!("{}: {reason}", child.name));
-    }
-
-    /// Reasons why something is not measured.
-    fn reasons(&self) -> impl Iterator<Item = &str> {
-        self.reasons.iter().map(String::as_str)
-    }
-
-    /// Names of all cases that were measured.
-    fn cases(&self) -> impl Iterator<Item = &str> {
-        self.measured.keys().map(String::as_str)
-    }
-
-    /// First figure of a case in all turns, in ns.
-    fn all_ns(&self, case: &str) -> Vec<f64> {
-        self.turns(case).iter().map(|turn| turn.figure[0]).collect()
     }
 
     /// Median of the first figure of a case, in ns.

@@ -29,42 +29,31 @@ mod tool;
 
 use build_paths::BuildPaths;
 use error::BenchError;
+use library::BenchLibrary;
 use std::fs::read_to_string;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [tasks] [--turns N]";
+/// Name of a part of the measurements, and its function, which gets the libraries and the number of turns.
+type Part = (&'static str, fn(&BuildPaths, &[BenchLibrary], usize) -> Result<Report, BenchError>);
 
-/// Part of the measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Price,
-    Functions,
-    Latency,
-    Overhead,
-    Dealing,
-    Models,
-    Composing,
-    Resizing,
-    Tasks,
-}
-
-const ALL: [Part; 9] = [
-    Part::Price,
-    Part::Functions,
-    Part::Latency,
-    Part::Overhead,
-    Part::Dealing,
-    Part::Models,
-    Part::Composing,
-    Part::Resizing,
-    Part::Tasks,
+const PARTS: [Part; 9] = [
+    ("price", price::measure),
+    ("functions", |paths, _, n_turns| functions::measure(paths, n_turns)),
+    ("latency", latency::measure),
+    ("overhead", |paths, _, n_turns| overhead::measure(paths, n_turns)),
+    ("dealing", dealing::measure),
+    ("models", |paths, _, n_turns| models::measure(paths, n_turns)),
+    ("composing", |paths, _, n_turns| composing::measure(paths, n_turns)),
+    ("resizing", |paths, _, n_turns| resizing::measure(paths, n_turns)),
+    ("tasks", |paths, _, n_turns| tasks::measure(paths, n_turns)),
 ];
 
 fn main() -> ExitCode {
     let (parts, n_turns) = match command_line(std::env::args().skip(1)) {
         Ok(wish) => wish,
         Err(message) => {
-            eprintln!("bench: {message}\n{USAGE}");
+            let parts = PARTS.map(|(name, _)| format!("[{name}]")).join(" ");
+            eprintln!("bench: {message}\nusage: bench {parts} [--turns N]");
             return ExitCode::from(2);
         }
     };
@@ -84,18 +73,8 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
     let libraries = library::installed();
     println!("{}\n", describe_machine());
     let mut all_met = true;
-    for part in parts {
-        let (title, report) = match part {
-            Part::Price => ("price", price::measure(&paths, &libraries, n_turns)?),
-            Part::Functions => ("functions", functions::measure(&paths, n_turns)?),
-            Part::Latency => ("latency", latency::measure(&paths, &libraries, n_turns)?),
-            Part::Overhead => ("overhead", overhead::measure(&paths, n_turns)?),
-            Part::Dealing => ("dealing", dealing::measure(&paths, &libraries, n_turns)?),
-            Part::Models => ("models", models::measure(&paths, n_turns)?),
-            Part::Composing => ("composing", composing::measure(&paths, n_turns)?),
-            Part::Resizing => ("resizing", resizing::measure(&paths, n_turns)?),
-            Part::Tasks => ("tasks", tasks::measure(&paths, n_turns)?),
-        };
+    for (title, measure) in parts {
+        let report = measure(&paths, &libraries, n_turns)?;
         println!("{}", report.text);
         paths.write_json(title, &report.json)?;
         all_met &= report.bars_met;
@@ -120,24 +99,18 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
     let (mut parts, mut n_turns) = (Vec::new(), 5);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "price" => parts.push(Part::Price),
-            "functions" => parts.push(Part::Functions),
-            "latency" => parts.push(Part::Latency),
-            "overhead" => parts.push(Part::Overhead),
-            "dealing" => parts.push(Part::Dealing),
-            "models" => parts.push(Part::Models),
-            "composing" => parts.push(Part::Composing),
-            "resizing" => parts.push(Part::Resizing),
-            "tasks" => parts.push(Part::Tasks),
             "--turns" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 n_turns = number.filter(|n| 0 < *n).ok_or("`--turns` needs a number above 0")?;
             }
-            other => return Err(format!("`{other}` is not known")),
+            name => {
+                let part = PARTS.iter().find(|(known, _)| *known == name);
+                parts.push(*part.ok_or_else(|| format!("`{name}` is not known"))?);
+            }
         }
     }
     if parts.is_empty() {
-        parts = ALL.to_vec();
+        parts = PARTS.to_vec();
     }
     Ok((parts, n_turns))
 }
@@ -163,20 +136,23 @@ fn field(path: &str, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Part, command_line};
+    use super::{PARTS, command_line};
 
     #[track_caller]
-    fn check(line: &str, expected: Option<(&[Part], usize)>) {
+    fn check(line: &str, expected: Option<(&[&str], usize)>) {
         let found = command_line(line.split_whitespace().map(str::to_owned)).ok();
-        assert_eq!(found, expected.map(|(parts, n_turns)| (parts.to_vec(), n_turns)));
+        let names = |(parts, n): (Vec<super::Part>, usize)| {
+            (parts.into_iter().map(|(name, _)| name).collect(), n)
+        };
+        assert_eq!(found.map(names), expected.map(|(names, n)| (names.to_vec(), n)));
     }
 
     #[test]
     fn the_command_line_names_parts_and_turns() {
-        check("", Some((&ALL, 5)));
-        check("functions", Some((&[Part::Functions], 5)));
-        check("latency --turns 3", Some((&[Part::Latency], 3)));
-        check("overhead price", Some((&[Part::Overhead, Part::Price], 5)));
+        check("", Some((&PARTS.map(|(name, _)| name), 5)));
+        check("functions", Some((&["functions"], 5)));
+        check("latency --turns 3", Some((&["latency"], 3)));
+        check("overhead price", Some((&["overhead", "price"], 5)));
         check("--turns 0", None);
         check("--turns", None);
         check("speed", None);

@@ -3,12 +3,13 @@
 //! Both predict times for more processes than were measured. Extra-P is measured if `scripts/setup.sh bench` could
 //! install it.
 
+use crate::Report;
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::median;
 use crate::sample;
-use crate::{Report, table};
-use serde::Deserialize;
+use crate::table::{self, verdict};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,17 +60,10 @@ struct Prediction {
 pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
     let folder = paths.scratch().join("models");
     crate::build_paths::make_folder(&folder)?;
-    let made_up = paths.probe.with_file_name("examples").join("made_up");
-    let sintonia = paths.sintonia.clone().unwrap_or_else(|| paths.probe.with_file_name("sintonia"));
-    for program in [&made_up, &sintonia] {
-        if !program.exists() {
-            return Err(BenchError::NotBuilt(program.clone()));
-        }
-    }
+    let (made_up, sintonia) = (paths.built("examples/made_up")?, paths.built("sintonia")?);
     sample::output_of(command(&made_up, [folder.as_os_str()]))?;
     let mut all = vec![ours(&sintonia, &folder, n_turns)?];
-    let extrap = extrap(paths, &folder, n_turns);
-    let note = match extrap {
+    let note = match extrap(paths, &folder, n_turns) {
         Ok(fitted) if fitted.is_empty() => {
             "Extra-P is not there: `scripts/setup.sh bench` installs it from PyPI where that can be reached.\n".to_owned()
         }
@@ -79,7 +73,7 @@ pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, Benc
         }
         Err(error) => format!("Extra-P did not run: {error}\n"),
     };
-    let text = "Models of 200 regions over 2 parameters, 25 points, 5 repetitions; errors on 2 and 4 times the processes\n";
+    let mut text = "Models of 200 regions over 2 parameters, 25 points, 5 repetitions; errors on 2 and 4 times the processes\n".to_owned();
     let header = [
         "tool",
         "setting",
@@ -92,12 +86,11 @@ pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, Benc
     ];
     let rows: Vec<Vec<String>> = all.iter().map(|fitted| row(fitted, &all[0])).collect();
     let bars_met = is_met(&all[0]);
-    let verdict = format!(
-        "bars: {MEDIAN_MAX} % and {MEAN_MAX} %, none not positive, {CPU_S_MAX} s, {START_MS_MAX} ms: {}\n",
-        if bars_met { "met" } else { "missed" }
+    text += &table::render(&header, &rows);
+    text += &format!(
+        "bars: {MEDIAN_MAX} % and {MEAN_MAX} %, none not positive, {CPU_S_MAX} s, {START_MS_MAX} ms: {}\n{note}",
+        verdict(Some(bars_met))
     );
-    let text =
-        text.to_owned() + &table::render(&header.map(str::to_owned), &rows) + &verdict + &note;
     let json = all.iter().map(|one| {
         json!({ "tool": one.name, "median_percent": one.median, "mean_percent": one.mean,
             "n_not_positive": one.n_not_positive, "cpu_s": one.cpu_s, "start_ms": one.start_ms })
@@ -149,14 +142,10 @@ fn ours(sintonia: &Path, folder: &Path, n_turns: usize) -> Result<Fitted, BenchE
     let name = sample::name_of(&predict);
     let output =
         predict.output().map_err(|source| BenchError::Start { command: name.clone(), source })?;
-    let said: Predictions = serde_json::from_slice(&output.stdout).map_err(|error| {
-        BenchError::NoFigure { command: name.clone(), output: error.to_string() }
-    })?;
+    let said: Predictions = parsed(name, &output.stdout)?;
     let path = folder.join("unseen.json");
-    let unseen = std::fs::read(&path).map_err(|source| BenchError::File { path, source })?;
-    let unseen: Vec<Unseen> = serde_json::from_slice(&unseen).map_err(|error| {
-        BenchError::NoFigure { command: "made_up".to_owned(), output: error.to_string() }
-    })?;
+    let unseen = std::fs::read(&path).map_err(BenchError::file(&path))?;
+    let unseen: Vec<Unseen> = parsed("made_up".to_owned(), &unseen)?;
     let (errors, n_not_positive) = errors(&said.predictions, &unseen);
     Ok(Fitted {
         name: "sintonia".to_owned(),
@@ -166,6 +155,11 @@ fn ours(sintonia: &Path, folder: &Path, n_turns: usize) -> Result<Fitted, BenchE
         cpu_s: median(cpu_s),
         start_ms: Some(start_ms(|| command(sintonia, ["--version"]))?),
     })
+}
+
+fn parsed<T: DeserializeOwned>(command: String, json: &[u8]) -> Result<T, BenchError> {
+    serde_json::from_slice(json)
+        .map_err(|error| BenchError::NoFigure { command, output: error.to_string() })
 }
 
 /// Error of each region in percent, and number of predictions that are not positive.

@@ -4,8 +4,9 @@ use crate::build_paths::{BuildPaths, in_path};
 use crate::error::BenchError;
 use crate::median;
 use crate::sample::{self, RunSample};
+use crate::table::{self, verdict};
 use crate::tool::{Tool, ToolRole};
-use crate::{Report, table, tool};
+use crate::{Report, tool};
 use serde_json::json;
 use std::ffi::OsString;
 use std::process::Command;
@@ -34,18 +35,15 @@ struct Outcome {
 
 /// Runs every program that is installed, `n_turns` times bare and watched, in alternating order.
 pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
-    let text = "Overhead: whole programs, median of the ratios of paired runs (watched / bare)\n";
-    let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
-    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    let mut text =
+        "Overhead: whole programs, median of the ratios of paired runs (watched / bare)\n"
+            .to_owned();
+    let (mut rows, mut json, mut bars_met) = (Vec::new(), Vec::new(), true);
     for workload in workloads(paths)? {
         let outcome = pairs(paths, &workload, n_turns)?;
-        report.bars_met &= !workload.has_bar || outcome.ratio(elapsed_s) <= RATIO_MAX;
+        bars_met &= outcome.is_met(&workload) != Some(false);
         rows.push(workload.row(&outcome));
-        all.push(workload.json(&outcome));
-    }
-    if rows.is_empty() {
-        report.text += "not measured: the launcher is not built\n";
-        return Ok(report);
+        json.push(workload.json(&outcome));
     }
     let header = [
         "program",
@@ -57,34 +55,35 @@ pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, Benc
         "by calls",
         "bar 1.01",
     ];
-    report.text += &table::render(&header.map(str::to_owned), &rows);
-    report.json = json!(all);
-    Ok(report)
+    text += &match rows.is_empty() {
+        true => "not measured: the launcher is not built\n".to_owned(),
+        false => table::render(&header, &rows),
+    };
+    Ok(Report { text, json: json.into(), bars_met })
 }
 
 impl Outcome {
     fn ratio(&self, of: fn(&RunSample) -> f64) -> f64 {
         median(self.pairs.iter().map(|[bare, watched]| of(watched) / of(bare)))
     }
+
+    /// Returns whether the ratio meets the bar, where there is one.
+    fn is_met(&self, workload: &Workload) -> Option<bool> {
+        workload.has_bar.then_some(self.ratio(elapsed_s) <= RATIO_MAX)
+    }
 }
 
 impl Workload {
     fn row(&self, outcome: &Outcome) -> Vec<String> {
-        let elapsed = outcome.ratio(elapsed_s);
-        let verdict = match self.has_bar {
-            false => "",
-            true if elapsed <= RATIO_MAX => "met",
-            true => "missed",
-        };
         vec![
             self.name.to_owned(),
             self.watched.name.to_owned(),
             self.n_ranks.to_string(),
             format!("{:.2}", median(outcome.pairs.iter().map(|[bare, _]| bare.elapsed_s))),
-            format!("{elapsed:.4}"),
+            format!("{:.4}", outcome.ratio(elapsed_s)),
             format!("{:.4}", outcome.ratio(cpu_s)),
             outcome.share.map_or_else(|| "-".to_owned(), |share| format!("{:.5}", 1.0 + share)),
-            verdict.to_owned(),
+            verdict(outcome.is_met(self)).to_owned(),
         ]
     }
 
@@ -157,8 +156,8 @@ fn workloads(paths: &BuildPaths) -> Result<Vec<Workload>, BenchError> {
         workloads.push(Workload { name, n_ranks: 2, words, watched, has_bar: true });
     };
     if let Some(lmp) = in_path("lmp") {
-        let mut words: Vec<OsString> = vec![lmp.into(), "-in".into()];
-        words.push(paths.input("in.melt").into_os_string());
+        let mut words: Vec<OsString> =
+            vec![lmp.into(), "-in".into(), paths.input("in.melt").into()];
         words.extend(["-log", "none", "-var", "steps", "2000"].map(OsString::from));
         add("lammps", words);
     }
@@ -193,13 +192,8 @@ fn xfire(paths: &BuildPaths, plain: &Tool) -> Vec<Workload> {
         (with("sintonia --probe '*'", &["--probe", "*"]), &["--end_min", "100"], false),
     ];
     let workload = |(watched, options, has_bar): (Option<Tool>, &[&str], bool)| {
-        Some(Workload {
-            name: "xfire",
-            n_ranks: 2,
-            words: words(options),
-            watched: watched?,
-            has_bar,
-        })
+        let words = words(options);
+        Some(Workload { name: "xfire", n_ranks: 2, words, watched: watched?, has_bar })
     };
     all.into_iter().filter_map(workload).collect()
 }

@@ -4,9 +4,8 @@ use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::figures::{BenchProgram, Figures};
 use crate::library::BenchLibrary;
-use crate::tool::ToolRole;
+use crate::tool::{Tool, ToolRole};
 use crate::{Report, table};
-use serde_json::{Value, json};
 
 /// Most time that statistics may add to a call, in ns.
 const STATISTICS_NS_MAX: f64 = 25.0;
@@ -22,46 +21,41 @@ pub(crate) fn measure(
     libraries: &[BenchLibrary],
     n_turns: usize,
 ) -> Result<Report, BenchError> {
-    let mut report = Report { text: String::new(), json: json!([]), bars_met: true };
+    let (mut text, mut json, mut bars_met) = (String::new(), Vec::new(), true);
     for library in libraries {
         let figures = Figures::take(paths, library, &PROGRAM, n_turns)?;
-        report.text += &format!("Price: nanoseconds added per MPI call, {}\n", library.name);
-        report.text += &text(&figures);
-        report.bars_met &= misses(&figures).is_empty();
+        text += &format!("Price: nanoseconds added per MPI call, {}\n", library.name);
+        text += &table_of(&figures);
         for (tool, case, added_ns) in misses(&figures) {
-            report.text += &format!("  missed: {tool} adds {added_ns:.1} ns to {case}\n");
+            bars_met = false;
+            text += &format!("  missed: {tool} adds {added_ns:.1} ns to {case}\n");
         }
-        report.text.push('\n');
-        if let (Value::Array(all), Value::Array(more)) = (&mut report.json, figures.json(library)) {
-            all.extend(more);
-        }
+        text.push('\n');
+        json.extend(figures.json(library));
     }
-    report.text += &format!(
+    text += &format!(
         "Bars: statistics at most {STATISTICS_NS_MAX} ns, trace at most {TRACE_NS_MAX} ns.\n"
     );
-    Ok(report)
+    Ok(Report { text, json: json.into(), bars_met })
 }
 
-fn text(figures: &Figures) -> String {
+fn table_of(figures: &Figures) -> String {
     let watching = || figures.tools.iter().filter(|tool| tool.role != ToolRole::Bare);
     let peer = watching().find(|tool| tool.role == ToolRole::Peer);
     // All of Sintonia if it is built, else its probe alone.
     let ours = watching().rfind(|tool| tool.role == ToolRole::Statistics);
     let ours = ours.map_or("probe", |tool| tool.name);
-    let mut header = vec!["calls".to_owned(), "bare".to_owned()];
-    header.extend(watching().map(|tool| tool.name.to_owned()));
-    header.extend(peer.map(|peer| format!("ratio to {}", peer.name)));
+    let ratio = peer.map(|peer| format!("ratio to {}", peer.name));
+    let mut header = vec!["calls", "bare"];
+    header.extend(watching().map(|tool| tool.name).chain(ratio.as_deref()));
     let row = |case: &String| {
         let added = |tool: &str| figures.added_ns(tool, case);
         let mut row = vec![case.clone(), format!("{:.1}", figures.bare_ns(case))];
-        row.extend(watching().map(|tool| match added(tool.name) {
-            Some(ns) => format!("{ns:+.1}"),
-            None => "-".to_owned(),
-        }));
-        row.extend(peer.map(|peer| match (added(ours), added(peer.name)) {
-            (Some(ours), Some(theirs)) => format!("{:.2}", ours / theirs),
-            _ => "-".to_owned(),
-        }));
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let times = watching().map(|tool| added(tool.name).map(|ns| format!("{ns:+.1}")));
+        row.extend(times.map(or_none));
+        let ratio = |peer: &Tool| Some(format!("{:.2}", added(ours)? / added(peer.name)?));
+        row.extend(peer.map(|peer| or_none(ratio(peer))));
         row
     };
     table::render(&header, &figures.cases.iter().map(row).collect::<Vec<_>>())

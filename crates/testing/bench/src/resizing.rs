@@ -8,12 +8,13 @@
 //! # Not here
 //! Times of the parts of a resize: the record of the program (`resizes.jsonl`).
 
+use crate::Report;
 use crate::build_paths::{BuildPaths, make_folder};
 use crate::error::BenchError;
 use crate::library::{self, BenchLibrary};
 use crate::median;
 use crate::sample;
-use crate::{Report, table};
+use crate::table::{self, verdict};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -22,18 +23,8 @@ use std::process::Command;
 const CHANGES: [(u32, u32); 2] = [(4, 8), (8, 4)];
 /// Arguments of the program, with the iterations before which the number changes: there are enough iterations that both
 /// changes are over on a busy machine, too.
-const PROGRAM: [&str; 10] = [
-    "--generate",
-    "laplace3d:100",
-    "--tolerance",
-    "0",
-    "--iterations",
-    "600",
-    "--sizes",
-    "1:8",
-    "--schedule",
-    "20:8,300:4",
-];
+const PROGRAM: &str =
+    "--generate laplace3d:100 --tolerance 0 --iterations 600 --sizes 1:8 --schedule 20:8,300:4";
 /// Bytes in all that the peer distributes if the program is missing.
 const BYTES: u64 = 100_000_000;
 /// Number of repetitions of the peer's `MPI_Alltoallv`.
@@ -70,29 +61,23 @@ struct Turns {
 
 /// Runs the program and the peer under all libraries that can start processes.
 pub(crate) fn measure(paths: &BuildPaths, n_turns: usize) -> Result<Report, BenchError> {
-    let text = "Resizing: milliseconds that a program stands still, beside bare MPI\n";
-    let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
-    let mut rows = Vec::new();
+    let mut text =
+        "Resizing: milliseconds that a program stands still, beside bare MPI\n".to_owned();
+    let (mut rows, mut json, mut bars_met) = (Vec::new(), Vec::new(), true);
     let libraries = library::dynamic(paths);
-    if libraries.is_empty() {
-        report.text += NOTHING;
-        return Ok(report);
-    }
+    let is_nothing = libraries.is_empty();
     for library in libraries {
         for (change, turns) in CHANGES.into_iter().zip(take_turns(paths, &library, n_turns)?) {
             let bar_s = turns.bar_s(&library, change);
-            let is_met = turns.ours.is_empty() || turns.wait_s() <= bar_s;
-            report.bars_met &= is_met;
+            bars_met &= turns.is_met(bar_s) != Some(false);
             rows.push(turns.row(&library, change, bar_s));
-            if let Value::Array(all) = &mut report.json {
-                all.push(turns.json(&library, change, bar_s));
-            }
+            json.push(turns.json(&library, change, bar_s));
         }
     }
     let header =
         ["library", "ranks", "MB moved", "spawn", "first exchange", "exchange", "ours", "bar"];
-    report.text += &table::render(&header.map(str::to_owned), &rows);
-    Ok(report)
+    text += &if is_nothing { NOTHING.to_owned() } else { table::render(&header, &rows) };
+    Ok(Report { text, json: json.into(), bars_met })
 }
 
 /// Takes the turns of each change.
@@ -125,10 +110,7 @@ fn baseline(
     let words = [from.to_string(), to.to_string(), n_bytes.to_string(), N_TIMES.to_owned()];
     let mut command = on_ranks(library, from);
     command.arg(raw).args(words);
-    let name = sample::name_of(&command);
-    let output = sample::output_of(command)?;
-    figures_in(&output)
-        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+    sample::figure(command, figures_in)
 }
 
 /// Parses `resizing SPAWN FIRST EXCHANGE BYTES`.
@@ -148,21 +130,18 @@ fn resized(
 ) -> Result<Vec<Resized>, BenchError> {
     let record = paths.scratch().join("resizing");
     if record.exists() {
-        let removed = std::fs::remove_dir_all(&record);
-        removed.map_err(|source| BenchError::File { path: record.clone(), source })?;
+        std::fs::remove_dir_all(&record).map_err(BenchError::file(&record))?;
     }
     make_folder(&record)?;
     let mut command = on_ranks(library, CHANGES[0].0);
-    command.arg(program).args(PROGRAM).arg("--record").arg(&record);
+    command.arg(program).args(PROGRAM.split(' ')).arg("--record").arg(&record);
     let name = sample::name_of(&command);
-    let output = sample::output_of(command)?;
+    let output = sample::last_lines(&sample::output_of(command)?);
     let path = record.join("resizes.jsonl");
-    let text =
-        std::fs::read_to_string(&path).map_err(|source| BenchError::File { path, source })?;
+    let text = std::fs::read_to_string(&path).map_err(BenchError::file(&path))?;
     let resizes: Option<Vec<_>> = text.lines().map(resize_in).collect();
     let resizes = resizes.filter(|resizes| resizes.len() == CHANGES.len());
-    resizes
-        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+    resizes.ok_or(BenchError::NoFigure { command: name, output })
 }
 
 /// Parses a line of a record; `None` if that resize was not done.
@@ -196,12 +175,16 @@ impl Turns {
         start_s + 1.25 * self.of_baseline(|baseline| baseline.first_s)
     }
 
+    /// Returns whether the wait meets the bar, if the program was measured.
+    fn is_met(&self, bar_s: f64) -> Option<bool> {
+        (!self.ours.is_empty()).then_some(self.wait_s() <= bar_s)
+    }
+
     fn row(&self, library: &BenchLibrary, (from, to): (u32, u32), bar_s: f64) -> Vec<String> {
         let ms = |seconds: f64| format!("{:.1}", seconds * 1e3);
-        let (ours, verdict) = match (self.ours.is_empty(), self.wait_s() <= bar_s) {
-            (true, _) => (String::new(), "not built"),
-            (false, true) => (ms(self.wait_s()), "met"),
-            (false, false) => (ms(self.wait_s()), "missed"),
+        let (ours, verdict) = match self.is_met(bar_s) {
+            None => (String::new(), "not built"),
+            is_met => (ms(self.wait_s()), verdict(is_met)),
         };
         vec![
             library.name.to_owned(),

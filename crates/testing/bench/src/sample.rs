@@ -48,6 +48,16 @@ pub(crate) fn output_of(command: Command) -> Result<String, BenchError> {
     take(command).map(|sample| sample.output)
 }
 
+/// Runs a command and reads figures in its output.
+pub(crate) fn figure<T>(
+    command: Command,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, BenchError> {
+    let name = name_of(&command);
+    let output = output_of(command)?;
+    read(&output).ok_or_else(|| BenchError::NoFigure { command: name, output: last_lines(&output) })
+}
+
 /// Words of the command, for messages.
 pub(crate) fn name_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -60,11 +70,15 @@ pub(crate) fn last_lines(output: &str) -> String {
     lines[lines.len().saturating_sub(8)..].join("\n")
 }
 
-/// Processor time of all children that have ended, in s, from `/proc/self/stat` (in hundredths).
+/// Processor time of all children that have ended, in s: fields 16 and 17 of proc(5), cutime and cstime.
 fn children_cpu_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = text.rsplit(')').next().unwrap_or_default();
-    // Fields 16 and 17 of proc(5), cutime and cstime; the third is the first after the name.
-    let fields = after_name.split_whitespace().skip(13).take(2);
+    cpu_s_in(&std::fs::read_to_string("/proc/self/stat").unwrap_or_default(), 16)
+}
+
+/// Sum of two fields of a `stat` file of proc(5), which has hundredths, in s.
+pub(crate) fn cpu_s_in(stat: &str, first_field: usize) -> f64 {
+    // The third field is the first one after the name, which may have blanks.
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let fields = after_name.split_whitespace().skip(first_field - 3).take(2);
     fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
 }

@@ -1,8 +1,9 @@
 //! Formats tables as text.
 
 /// Renders rows under a header; the first two columns are aligned to the left, the others to the right.
-pub(crate) fn render(header: &[String], rows: &[Vec<String>]) -> String {
-    let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
+pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
+    let header: Vec<String> = header.iter().map(|&title| title.to_owned()).collect();
+    let all = || std::iter::once(&header).chain(rows);
     let width = |column: usize| {
         all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
@@ -18,7 +19,12 @@ pub(crate) fn render(header: &[String], rows: &[Vec<String>]) -> String {
         if column < 2 { format!("{dashes}-") } else { format!("{dashes}:") }
     });
     let rule = format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
-    line(header) + &rule + &rows.iter().map(|row| line(row)).collect::<String>()
+    line(&header) + &rule + &rows.iter().map(|row| line(row)).collect::<String>()
+}
+
+/// Word for whether a figure meets its bar; empty without a bar.
+pub(crate) fn verdict(is_met: Option<bool>) -> &'static str {
+    is_met.map_or("", |is_met| if is_met { "met" } else { "missed" })
 }
 
 #[cfg(test)]
@@ -28,7 +34,7 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let words = |row: &[&str]| row.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let text = render(&words(&["a", "b", "ns"]), &[words(&["long", "x", "7"])]);
+        let text = render(&["a", "b", "ns"], &[words(&["long", "x", "7"])]);
         assert_eq!(text, "| a    | b | ns |\n|------|---|---:|\n| long | x |  7 |\n");
     }
 }

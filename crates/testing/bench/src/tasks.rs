@@ -4,7 +4,8 @@
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
 use crate::median;
-use crate::{Report, sample, table};
+use crate::table::{self, verdict};
+use crate::{Report, sample};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -66,31 +67,28 @@ fn report(methods: &[Method], costs: &Costs) -> Report {
     let medians: Vec<f64> =
         methods.iter().map(|method| median(method.per_s.iter().copied())).collect();
     let ours = medians.first().copied().unwrap_or(0.0);
-    let verdict = |is_met| if is_met { "met" } else { "missed" };
     let rows = methods.iter().zip(&medians).map(|(method, per_s)| {
         let is_ours = method.name == OURS;
-        let bar = format!("{PER_S_MIN:.0} {}", verdict(PER_S_MIN <= *per_s));
+        let bar = format!("{PER_S_MIN:.0} {}", verdict(Some(PER_S_MIN <= *per_s)));
         let bar = if is_ours { bar } else { String::new() };
         let ratio = format!("{:.2}", ours / per_s);
         vec![method.name.to_owned(), String::new(), format!("{per_s:.0}"), ratio, bar]
     });
-    let header = ["way", "", "tasks/s", "sintonia's ratio to it", "bar"].map(str::to_owned);
+    let header = ["way", "", "tasks/s", "sintonia's ratio to it", "bar"];
     let mut text = format!("Tasks: `true` {N_TASKS} times on one node, from end to end\n");
     text += &table::render(&header, &rows.collect::<Vec<_>>());
-    let daemon_us = median(costs.daemon_us.iter().copied());
-    let thread_us = median(costs.thread_us.iter().copied());
-    let deciding_us = median(costs.deciding_us.iter().copied());
+    let [daemon_us, thread_us, deciding_us] =
+        [&costs.daemon_us, &costs.thread_us, &costs.deciding_us]
+            .map(|us| median(us.iter().copied()));
     let is_cheap = deciding_us <= DECIDING_US_MAX;
     text += &format!(
         "Processor time of the daemon for a task: {daemon_us:.1} us, {thread_us:.1} us of it in the thread that decides; \
          deciding alone takes {deciding_us:.1} us (bar {DECIDING_US_MAX} us {}).\n",
-        verdict(is_cheap)
+        verdict(Some(is_cheap))
     );
-    let figures: Vec<_> = methods
-        .iter()
-        .map(|method| json!({ "way": method.name, "tasks_per_s": method.per_s }))
-        .collect();
-    let json = json!({ "n_tasks": N_TASKS, "ways": figures,
+    let figures =
+        methods.iter().map(|method| json!({ "way": method.name, "tasks_per_s": method.per_s }));
+    let json = json!({ "n_tasks": N_TASKS, "ways": figures.collect::<Vec<_>>(),
         "daemon_us_per_task": costs.daemon_us, "thread_us_per_task": costs.thread_us,
         "deciding_us_per_task": costs.deciding_us });
     Report { text, json, bars_met: is_cheap && PER_S_MIN <= ours }
@@ -107,17 +105,9 @@ fn ours(daemon: &Daemon, costs: &mut Costs) -> Result<f64, BenchError> {
 
 /// Time that a single node needs to decide about a task from its submission to its end, without processes and files.
 fn deciding_us(paths: &BuildPaths) -> Result<f64, BenchError> {
-    let think = paths.probe.with_file_name("examples/think");
-    if !think.exists() {
-        return Err(BenchError::NotBuilt(think));
-    }
-    let mut command = Command::new(think);
+    let mut command = Command::new(paths.built("examples/think")?);
     command.arg(N_DECIDED);
-    let name = sample::name_of(&command);
-    let output = sample::output_of(command)?;
-    nanoseconds_in(&output)
-        .map(|ns| ns / 1e3)
-        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+    Ok(sample::figure(command, nanoseconds_in)? / 1e3)
 }
 
 /// Parses `...: FIGURE ns for each`.
@@ -152,10 +142,7 @@ fn peer(paths: &BuildPaths, python: &PathBuf) -> Result<f64, BenchError> {
     let mut command = Command::new(python);
     command.arg(paths.source("hyperqueue_tasks.py"));
     command.args([N_TASKS.to_string(), n_cores.to_string()]);
-    let name = sample::name_of(&command);
-    let output = sample::output_of(command)?;
-    figure_in(&output)
-        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+    sample::figure(command, figure_in)
 }
 
 /// Parses `FIGURE tasks per second`.
@@ -191,9 +178,7 @@ impl Cpu {
 
 impl Daemon {
     fn start(paths: &BuildPaths) -> Result<Self, BenchError> {
-        let sintonia = paths.sintonia.clone();
-        let sintonia =
-            sintonia.ok_or_else(|| BenchError::NotBuilt(paths.probe.with_file_name("sintonia")))?;
+        let sintonia = paths.built("sintonia")?;
         let state = paths.scratch().join("node");
         // An earlier run may have left a folder; mostly there is none.
         let _state = std::fs::remove_dir_all(&state);
@@ -201,9 +186,8 @@ impl Daemon {
         command.args(["node", "start", "--name", "bench", "--speed", "1", "--state"]).arg(&state);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let name = sample::name_of(&command);
-        let process = command.spawn();
-        let process =
-            process.map_err(|source| BenchError::Start { command: name.clone(), source })?;
+        let failed = |source| BenchError::Start { command: name.clone(), source };
+        let process = command.spawn().map_err(failed)?;
         let daemon = Self { sintonia, state, process };
         let deadline = Instant::now() + Duration::from_secs(ANSWERS_WITHIN_S);
         while sample::take(daemon.client("nodes")).is_err() {
@@ -248,31 +232,23 @@ impl Drop for Daemon {
     }
 }
 
-/// Processor time of a process or thread, in s, from `stat` in its folder in `/proc` (in hundredths).
+/// Processor time of a process or thread, in s, from its folder in `/proc`: fields 14 and 15 of proc(5), utime and stime.
 fn seconds(folder: &Path) -> f64 {
-    let text = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
-    seconds_in(&text)
-}
-
-/// Parses fields 14 and 15 of proc(5), utime and stime; the third field is the first one after the name.
-fn seconds_in(text: &str) -> f64 {
-    let after_name = text.rsplit(')').next().unwrap_or_default();
-    let fields = after_name.split_whitespace().skip(11).take(2);
-    fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
+    let stat = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
+    sample::cpu_s_in(&stat, 14)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Costs, Method, OURS, figure_in, nanoseconds_in, report, seconds_in};
+    use super::{Costs, Method, OURS, figure_in, nanoseconds_in, report};
+    use crate::sample::cpu_s_in;
 
     #[test]
     fn a_figure_stands_in_a_line_of_its_own() {
         assert_eq!(figure_in("| Pid | 7 |\n891 tasks per second\n"), Some(891.0));
         assert_eq!(figure_in("tasks per second\n"), None);
-        assert_eq!(
-            nanoseconds_in("9 tasks ended, 9 told: 1500 ns for each\n7 bytes\n"),
-            Some(1500.0)
-        );
+        let said = "9 tasks ended, 9 told: 1500 ns for each\n7 bytes\n";
+        assert_eq!(nanoseconds_in(said), Some(1500.0));
         assert_eq!(nanoseconds_in("7 bytes of journal\n"), None);
     }
 
@@ -294,7 +270,7 @@ mod tests {
     #[test]
     fn processor_time_is_what_the_user_and_the_system_part_took() {
         let text = "42 (a) b) S 1 42 42 0 -1 4194304 100 0 0 0 150 50 7 8 20 0 5 0 100 0";
-        assert!((seconds_in(text) - 2.0).abs() < 1e-9);
-        assert!(seconds_in("").abs() < 1e-9);
+        assert!((cpu_s_in(text, 14) - 2.0).abs() < 1e-9);
+        assert!(cpu_s_in("", 14).abs() < 1e-9);
     }
 }

@@ -69,7 +69,7 @@ impl Tool {
         options: &[&str],
     ) -> Option<Self> {
         let record = paths.scratch().join("record");
-        let mut before = vec![paths.sintonia.clone()?.into_os_string(), "run".into()];
+        let mut before = vec![paths.built("sintonia").ok()?.into_os_string(), "run".into()];
         before.extend(options.iter().map(OsString::from));
         before.extend(["--out".into(), record.into_os_string(), "--".into()]);
         Some(Self { name, role: ToolRole::Statistics, environment: Vec::new(), before })
@@ -114,26 +114,18 @@ pub(crate) fn all(paths: &BuildPaths, library: &BenchLibrary) -> Result<Vec<Tool
     ];
     tools.extend(Tool::sintonia(paths, ToolRole::Statistics));
     tools.extend(Tool::sintonia(paths, ToolRole::Trace));
-    tools.extend(talp(library));
-    if let Some(found) = mpip(library) {
-        let mut plain = Tool::preloaded("mpiP", ToolRole::Peer, &found);
-        plain.environment.push(("MPIP", "".into()));
-        let mut without_sites = Tool::preloaded("mpiP -k 0", ToolRole::Peer, &found);
-        without_sites.environment.push(("MPIP", "-k 0".into()));
-        tools.extend([without_sites, plain]);
+    let peer = |name, library: &Path, (variable, value): (&'static str, &str)| {
+        let mut tool = Tool::preloaded(name, ToolRole::Peer, library);
+        tool.environment.push((variable, value.into()));
+        tool
+    };
+    let talp = installation("DLB_HOME", library, "libdlb_mpi.so");
+    tools.extend(talp.map(|talp| peer("DLB/TALP", &talp, ("DLB_ARGS", "--talp"))));
+    if let Some(mpip) = installation("MPIP_HOME", library, "libmpiP.so") {
+        tools.push(peer("mpiP -k 0", &mpip, ("MPIP", "-k 0")));
+        tools.push(peer("mpiP", &mpip, ("MPIP", "")));
     }
     Ok(tools)
-}
-
-fn talp(library: &BenchLibrary) -> Option<Tool> {
-    let found = installation("DLB_HOME", library, "libdlb_mpi.so")?;
-    let mut tool = Tool::preloaded("DLB/TALP", ToolRole::Peer, &found);
-    tool.environment.push(("DLB_ARGS", "--talp".into()));
-    Some(tool)
-}
-
-fn mpip(library: &BenchLibrary) -> Option<PathBuf> {
-    installation("MPIP_HOME", library, "libmpiP.so")
 }
 
 /// Path of a library below the folder that `<variable>_<LIBRARY>` or `<variable>` names: a peer is built for one MPI
@@ -141,11 +133,8 @@ fn mpip(library: &BenchLibrary) -> Option<PathBuf> {
 fn installation(variable: &str, library: &BenchLibrary, file: &str) -> Option<PathBuf> {
     let special = format!("{variable}_{}", library.key.to_uppercase());
     let home = std::env::var_os(special).or_else(|| std::env::var_os(variable))?;
-    let home = PathBuf::from(home);
-    ["lib", "lib64", "."]
-        .iter()
-        .map(|folder| home.join(folder).join(file))
-        .find(|path| path.exists())
+    let paths = ["lib", "lib64", "."].map(|folder| Path::new(&home).join(folder).join(file));
+    paths.into_iter().find(|path| path.exists())
 }
 
 /// Removes the files of runs: the record, and the shared memory of the probe alone.
