@@ -32,18 +32,19 @@ pub(super) fn load() -> f64 {
     text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0)
 }
 
-/// Sentences about what has changed since the experiment began.
+/// Sentences about changes since the experiment began.
 pub(super) fn changes(
     before: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
 ) -> Vec<String> {
-    let changed = before.iter().filter_map(|(name, was)| Some((name, was, now.get(name)?)));
-    changed
-        .filter(|(name, was, is)| was != is && *name != "slurm_job")
-        .map(|(name, was, is)| {
-            format!("since the experiment began, `{name}` changed from {was} to {is}; times may not be comparable")
-        })
-        .collect()
+    let known = before.iter().filter_map(|(name, was)| Some((name, was, now.get(name)?)));
+    let changed = known.filter(|(name, was, is)| was != is && *name != "slurm_job");
+    let sentence = |(name, was, is)| {
+        format!(
+            "since the experiment began, `{name}` changed from {was} to {is}; times may not be comparable"
+        )
+    };
+    changed.map(sentence).collect()
 }
 
 fn processor() -> Option<String> {

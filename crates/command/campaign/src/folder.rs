@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use experiment::journal::{CompletedRun, Journal};
 use experiment::{Measurement, Plan};
 use files::{Lock, LockError};
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use user_io::bounded_read;
 use user_io::exit::NotWritten;
+use user_io::print::json_number;
 
 const JOURNAL: &str = "experiment.json";
 /// File of measurements that are fitted.
@@ -68,18 +69,13 @@ impl Folder {
         for file in [MEASURED, HOLDOUT] {
             folder.cut(file).context(NotWritten).context(name.clone())?;
         }
-        folder.remove_cut_off();
-        folder.save()?;
-        Ok(folder)
-    }
-
-    /// Removes the files that a killed experiment left of its last run.
-    fn remove_cut_off(&self) {
-        for entry in fs::read_dir(self.dir.join(RUNS)).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(folder.dir.join(RUNS)).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(NOW) {
                 fs::remove_dir_all(entry.path()).ok();
             }
         }
+        folder.save()?;
+        Ok(folder)
     }
 
     /// Folder of the run in progress: its record, script and output.
@@ -117,9 +113,8 @@ impl Folder {
         let name = if done.is_holdout { HOLDOUT } else { MEASURED };
         let text: String = measured.iter().map(|one| line(&done, one)).collect();
         let path = self.dir.join(name);
-        let mut file = OpenOptions::new().append(true).create(true).open(&path);
         let written =
-            file.as_mut().map_err(|error| io::Error::from(error.kind())).and_then(|file| {
+            OpenOptions::new().append(true).create(true).open(&path).and_then(|mut file| {
                 file.write_all(text.as_bytes())?;
                 file.sync_data()
             });
@@ -167,21 +162,11 @@ fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
 
 /// Line in the format that Extra-P reads.
 fn line(done: &CompletedRun, measured: &Measurement) -> String {
-    let params = done.params.iter().map(|(name, value)| (name.clone(), number(*value)));
+    let params = done.params.iter().map(|(name, value)| (name.clone(), json_number(*value)));
     let params: Map<String, Value> = params.collect();
     let Measurement { callpath, metric, value } = measured;
     let line = json!({ "params": params, "callpath": callpath, "metric": metric, "value": value });
     format!("{line}\n")
-}
-
-/// Number as JSON; whole numbers without a decimal point.
-fn number(value: f64) -> Value {
-    const EXACT: f64 = 9e15;
-    if value.fract() == 0.0 && value.abs() < EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "it is a whole number and in range")]
-        return Value::from(value as i64);
-    }
-    Number::from_f64(value).map_or(Value::Null, Value::from)
 }
 
 /// Checks that the folder is empty or that of an experiment.

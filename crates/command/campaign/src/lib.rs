@@ -21,7 +21,7 @@ mod measured_run;
 pub mod run_command;
 mod series;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use clap::Args;
 use experiment::journal::{CompletedRun, Journal};
 use experiment::plan::EXAMPLE;
@@ -103,10 +103,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
     }
     let n_failed = folder.journal.failed.len();
-    if 0 < n_failed {
-        let failed = display::units::plural(n_failed, "run");
-        bail!("{failed} failed; the same command tries again");
-    }
+    let failed = display::units::plural(n_failed, "run");
+    ensure!(n_failed == 0, "{failed} failed; the same command tries again");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,10 +122,9 @@ fn dry_run(prepared: &Prepared, journal: &Journal, as_json: bool) -> anyhow::Res
     let estimate_s = prepared.pace(&journal.runs).remaining_s(&left);
     if as_json {
         let each = left.iter().map(|run| {
-            let point = &points[run.point];
-            let words = plan.words(point, Some("SCRIPT"))?;
-            let (params, is_holdout) = (&point.parameters, point.is_holdout);
-            Ok(json!({ "params": params, "holdout": is_holdout, "repetition": run.repetition, "command": words }))
+            let GridPoint { parameters, is_holdout, .. } = &points[run.point];
+            let words = plan.words(&points[run.point], Some("SCRIPT"))?;
+            Ok(json!({ "params": parameters, "holdout": is_holdout, "repetition": run.repetition, "command": words }))
         });
         let each = each.collect::<anyhow::Result<Vec<_>>>()?;
         let all = json!({ "n_runs": runs.len(), "runs": each, "estimate_s": estimate_s });
@@ -145,13 +142,8 @@ fn dry_run(prepared: &Prepared, journal: &Journal, as_json: bool) -> anyhow::Res
         Some(time_s) => format!("about {}", display::units::seconds(time_s)),
         None => "unknown until runs are done, unless the plan has `expected_s`".to_owned(),
     };
-    let n_points = points.len();
-    writeln!(
-        text,
-        "{} of {} runs at {n_points} points are left; time: {time}",
-        left.len(),
-        runs.len()
-    )?;
+    let (n_left, n_runs, n_points) = (left.len(), runs.len(), points.len());
+    writeln!(text, "{n_left} of {n_runs} runs at {n_points} points are left; time: {time}")?;
     Ok(text)
 }
 

@@ -1,5 +1,5 @@
-//! Reads the regions of a run from its record. Entries and exits of functions that are measured by themselves divide the
-//! computation between MPI calls.
+//! Reads the regions of a run from its record; functions that are measured by themselves divide the computation
+//! between MPI calls.
 
 use anyhow::{Context, bail};
 use events::{ProbePoint, RecordKind};
@@ -8,7 +8,7 @@ use experiment::regions::{
     FunctionBoundary, FunctionShare, SiteTime, TimelineMpiCall, inside, measurements,
 };
 use run_record::summary::{CallSite, RankTotals};
-use run_record::{FunctionEvent, RunRecord, Summary, TableError};
+use run_record::{Event, FunctionEvent, RunRecord, Summary, TableError};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ fn take_functions(
     let mut calls = calls(record, places)?;
     for (rank, boundaries) in boundaries(record, places)? {
         let calls = calls.remove(&rank).unwrap_or_default();
-        let own: Vec<&mut SiteTime> = parts.iter_mut().filter(|part| part.rank == rank).collect();
+        let own = parts.iter_mut().filter(|part| part.rank == rank).collect();
         divide(own, &calls, &boundaries);
     }
     Ok(())
@@ -145,16 +145,13 @@ fn calls(record: &RunRecord, places: &Places) -> Result<BTreeMap<usize, Vec<Plac
     let mut calls: BTreeMap<usize, Vec<Placed>> = BTreeMap::new();
     let Some(reader) = record.events()? else { return Ok(calls) };
     for batch in reader.batches() {
-        for event in batch? {
-            let rank = places.ranks.get(&(event.world, event.rank));
-            if let Some(rank) = rank
-                && event.thread == FIRST_THREAD
-                && event.kind == RecordKind::Call
+        for Event { start_ns, end_ns, call_site, world, rank, thread, kind, .. } in batch? {
+            if let Some(rank) = places.ranks.get(&(world, rank))
+                && thread == FIRST_THREAD
+                && kind == RecordKind::Call
             {
-                let call =
-                    TimelineMpiCall { start_ns: event.start_ns, end_ns: event.end_ns, place: 0 };
-                let place = places.label(event.call_site).to_owned();
-                calls.entry(*rank).or_default().push((call, place));
+                let call = TimelineMpiCall { start_ns, end_ns, place: 0 };
+                calls.entry(*rank).or_default().push((call, places.label(call_site).to_owned()));
             }
         }
     }
@@ -204,11 +201,10 @@ fn divide(mut parts: Vec<&mut SiteTime>, calls: &[Placed], events: &[FunctionEve
         calls.push(TimelineMpiCall { start_ns, end_ns: start_ns, place });
     }
     for one in inside(&calls, &boundaries) {
-        let time_s = one.time_ns as f64 * 1e-9;
         let share = FunctionShare {
             function: functions[one.function].to_string(),
             calls: one.calls,
-            time_s,
+            time_s: one.time_ns as f64 * 1e-9,
         };
         parts[one.place].functions.push(share);
     }

@@ -93,14 +93,9 @@ impl RunCommand {
         if !self.functions.is_empty() {
             // Only single passages tell in which region a function ran.
             command.arg("--trace");
-            self.functions.iter().for_each(|name| {
-                command.arg(format!("--probe={name}"));
-            });
+            command.args(self.functions.iter().map(|name| format!("--probe={name}")));
         }
-        command
-            .arg("--")
-            .args(&self.words)
-            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.arg("--").args(&self.words).envs(self.variables.iter().cloned());
         command.current_dir(&self.home).process_group(0).stdin(Stdio::null());
         command.stderr(output.try_clone()?).stdout(output).spawn()
     }

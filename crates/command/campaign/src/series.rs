@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use user_io::bounded_read;
 use user_io::exit::{BadDescription, NotExecutable, NotFound, NotWritten};
+use user_io::print::indented_end;
 use user_io::progress::ProgressLine;
 
 /// Number of failed runs, with none that succeeded, from which the command is taken to be wrong.
@@ -42,19 +43,16 @@ pub(super) fn run(
     keep_records: bool,
 ) -> anyhow::Result<Option<i32>> {
     let signal = signals()?;
-    let mut progress = Progress::new();
+    let mut progress = Progress { line: ProgressLine::every(Duration::ZERO), last_line: None };
     let mut pace = prepared.pace(&folder.journal.runs);
     note_environment(prepared, folder, &mut progress)?;
     let left = folder.journal.left(&prepared.points, &prepared.runs);
     for (idx, one) in left.iter().enumerate() {
         let point = &prepared.points[one.point];
-        let number = prepared.runs.len() - left.len() + idx + 1;
-        progress.show(
-            number,
-            prepared.runs.len(),
-            &point.in_words(),
-            pace.remaining_s(&left[idx..]),
-        );
+        let n_runs = prepared.runs.len();
+        let number = n_runs - left.len() + idx + 1;
+        let left_s = pace.remaining_s(&left[idx..]);
+        progress.show(&format!("run {number} of {n_runs} ({})", point.in_words()), left_s);
         let started = Instant::now();
         let ended = tries(prepared, folder, *one, (&signal, keep_records, &mut progress));
         match ended? {
@@ -62,7 +60,7 @@ pub(super) fn run(
             false => break,
         }
     }
-    progress.clear();
+    progress.line.clear();
     folder.tidy();
     let signal = i32::try_from(signal.load(Ordering::Relaxed)).unwrap_or(0);
     Ok(Some(signal).filter(|signal| *signal != 0))
@@ -122,7 +120,9 @@ fn tries(
             Ok(seen) => {
                 // Before the run counts, so that nothing is left of it if this process is killed in between.
                 folder.put_away(keep_records.then_some(&name));
-                keep(folder, done, &seen)?;
+                let mpi = || seen.mpi.clone();
+                folder.journal.environment.entry("mpi".to_owned()).or_insert_with(mpi);
+                folder.add(done, &seen.measurements)?;
                 return Ok(true);
             }
             Err(Failure::Interrupted) => {
@@ -131,13 +131,12 @@ fn tries(
             }
             Err(Failure::Always(why)) => bail!("nothing can be measured: {why}"),
             Err(Failure::ThisTime(text)) => {
-                let (number, tries) = (try_idx + 1, prepared.plan.tries);
+                let (number, tries, at) = (try_idx + 1, prepared.plan.tries, point.in_words());
                 // Only the last try shows the command's output.
                 let shown = if number < tries { first_line(&text) } else { &text };
-                let at = point.in_words();
-                progress.warn(&format!(
-                    "the run at {at} is discarded (try {number} of {tries}): {shown}"
-                ));
+                let said =
+                    format!("the run at {at} is discarded (try {number} of {tries}): {shown}");
+                progress.warn(&said);
                 why = text;
                 folder.put_away(Some(&name));
             }
@@ -163,11 +162,6 @@ fn give_up(
         bail!("the first {n_failed} runs failed; check the command: {why}");
     }
     Ok(())
-}
-
-fn keep(folder: &mut Folder, done: CompletedRun, seen: &RunMeasurements) -> anyhow::Result<()> {
-    folder.journal.environment.entry("mpi".to_owned()).or_insert_with(|| seen.mpi.clone());
-    folder.add(done, &seen.measurements)
 }
 
 /// Starts a run once.
@@ -211,9 +205,8 @@ fn judge(ended: RunEnd, command: &RunCommand) -> Result<RunMeasurements, Failure
         RunEnd::Itself(status) => status,
         RunEnd::TooLong => {
             let limit_s = command.timeout.as_secs_f64();
-            return Err(Failure::ThisTime(format!(
-                "it took longer than {limit_s} s (`timeout_s`)"
-            )));
+            let text = format!("it took longer than {limit_s} s (`timeout_s`)");
+            return Err(Failure::ThisTime(text));
         }
         RunEnd::Interrupted => return Err(Failure::Interrupted),
     };
@@ -235,10 +228,7 @@ fn first_line(text: &str) -> &str {
 /// Last lines of a command's output, indented.
 fn last_lines(output: &Path) -> String {
     let bytes = bounded_read::read_end(output).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let shown = &lines[lines.len().saturating_sub(N_LINES_SHOWN)..];
-    shown.iter().map(|line| format!("\n  {line}")).collect()
+    indented_end(&String::from_utf8_lossy(&bytes), N_LINES_SHOWN)
 }
 
 /// Name of a run for files: `n200-p4-0`.
@@ -257,17 +247,10 @@ struct Progress {
 }
 
 impl Progress {
-    fn new() -> Self {
-        Self { line: ProgressLine::every(Duration::ZERO), last_line: None }
-    }
-
     /// Shows that a run begins.
-    fn show(&mut self, number: usize, n: usize, point: &str, left_s: Option<f64>) {
-        let left = left_s.map_or_else(
-            || "time left unknown".to_owned(),
-            |s| format!("{} left", display::units::seconds(s)),
-        );
-        let line = format!("run {number} of {n} ({point}), {left}");
+    fn show(&mut self, run: &str, left_s: Option<f64>) {
+        let left = left_s.map(|s| format!("{} left", display::units::seconds(s)));
+        let line = format!("{run}, {}", left.as_deref().unwrap_or("time left unknown"));
         if self.line.is_terminal {
             self.line.show(|| line);
         } else if self.last_line.is_none_or(|at| LINES_EVERY < at.elapsed()) {
@@ -278,12 +261,7 @@ impl Progress {
 
     /// Prints a sentence that stays.
     fn warn(&mut self, text: &str) {
-        self.clear();
-        user_io::print::warn(text);
-    }
-
-    /// Removes the line from the terminal.
-    fn clear(&mut self) {
         self.line.clear();
+        user_io::print::warn(text);
     }
 }
