@@ -10,19 +10,21 @@ mod settings;
 use crate::input::{self, InputOptions};
 use crate::text::is_wanted;
 use crate::values::{self, Values};
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use clap::Args;
 use display::text::wrap;
 use display::units::plural;
 use fitting::formats::extrap_json;
-use fitting::{FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
+use fitting::{Fitter, Measurements, ModelFile, SampleRule, Settings};
 use list::Fitted;
 use settings::FittingOptions;
 pub(crate) use settings::sample_rule;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use user_io::exit::{BadOption, not_read};
+use user_io::ensure_option;
+use user_io::exit::{bad_option, not_read};
 use user_io::print::escape_line;
 use user_io::progress::ProgressLine;
 use user_io::result_file;
@@ -113,8 +115,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     if !options.holdout.is_empty() {
         judge(&mut all, &unseen, rule)?;
     }
-    let models: Vec<FittedModel> =
-        all.iter().filter_map(|one| one.model.as_ref().ok()).cloned().collect();
+    let models: Vec<_> = all.iter().filter_map(|one| one.model.as_ref().ok()).cloned().collect();
     let n_models = models.len();
     let file = ModelFile { program: text.program(&options.input), ..ModelFile::of(models) };
     write(options, &file, &all, &seen, &unseen)?;
@@ -150,27 +151,22 @@ fn write(
 
 /// Keeps the regions and metrics that were asked for.
 fn wanted(mut measured: Measurements, options: &Options) -> anyhow::Result<Measurements> {
-    let metrics = |measured: &Measurements| {
-        let mut metrics: Vec<String> =
-            measured.series.iter().map(|series| series.metric.clone()).collect();
-        metrics.sort();
-        metrics.dedup();
-        metrics
-    };
-    let there = metrics(&measured);
+    let there: BTreeSet<&str> = measured.series.iter().map(|it| it.metric.as_str()).collect();
+    let there = Vec::from_iter(there);
     for metric in &options.metric {
-        ensure!(
-            there.contains(metric),
-            anyhow!("there is no metric `{metric}`; there are {}", there.join(", "))
-                .context(BadOption)
+        ensure_option!(
+            there.contains(&metric.as_str()),
+            "there is no metric `{metric}`; there are {}",
+            there.join(", ")
         );
     }
     measured.series.retain(|series| {
         is_wanted(&options.region, &series.region) && is_wanted(&options.metric, &series.metric)
     });
-    ensure!(
+    ensure_option!(
         !measured.series.is_empty(),
-        anyhow!("no region matches `{}`", options.region.join("`, `")).context(BadOption)
+        "no region matches `{}`",
+        options.region.join("`, `")
     );
     Ok(measured)
 }
@@ -185,8 +181,7 @@ fn split(measured: Measurements, held: &[Values]) -> anyhow::Result<(Measurement
         let found = measured.parameters.iter().position(|name| *name == values.name);
         let there = || measured.parameters.join(", ");
         found.ok_or_else(|| {
-            anyhow!("there is no parameter `{}`; there are {}", values.name, there())
-                .context(BadOption)
+            bad_option(format!("there is no parameter `{}`; there are {}", values.name, there()))
         })
     };
     values::points(held)?;
@@ -194,10 +189,7 @@ fn split(measured: Measurements, held: &[Values]) -> anyhow::Result<(Measurement
     let held = held.collect::<anyhow::Result<Vec<_>>>()?;
     let (unseen, seen) =
         measured.split(|at| held.iter().all(|(idx, values)| values.contains(&at[*idx])));
-    ensure!(
-        !unseen.series.is_empty(),
-        anyhow!("`--holdout` matches no point that was measured").context(BadOption)
-    );
+    ensure_option!(!unseen.series.is_empty(), "`--holdout` matches no point that was measured");
     Ok((seen, unseen))
 }
 
@@ -261,16 +253,12 @@ fn table(measured: &Measurements, all: &[Fitted], n_columns: usize) -> String {
 /// Sentence about what was measured.
 fn heading(measured: &Measurements, all: &[Fitted]) -> String {
     let n_points: usize = all.iter().map(|one| one.n_points).max().unwrap_or(0);
-    let regions = if all.len() == 1 { "model" } else { "models" };
+    let (models, points) = (plural(all.len(), "model"), plural(n_points, "point"));
     let parameters = match &measured.parameters[..] {
         [] => "no parameter".to_owned(),
         names => names.join(", "),
     };
-    format!(
-        "{} {regions} over {parameters}, from up to {} each\n\n",
-        all.len(),
-        plural(n_points, "point")
-    )
+    format!("{models} over {parameters}, from up to {points} each\n\n")
 }
 
 fn name(one: &Fitted) -> String {

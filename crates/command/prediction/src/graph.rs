@@ -4,7 +4,7 @@
 //! Reading C and C++, and drawing: crate `program-graph`.
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use program_graph::{
     Graph, GraphNode, GraphNodeKind, RecordedRun, RecordedSite, Role, Segment, SourceLocation, View,
 };
@@ -13,7 +13,9 @@ use run_record::{RegionRow, RunRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use user_io::exit::BadOption;
+use user_io::bounded_read;
+use user_io::exit::bad_option;
+use user_io::option_value::one_of;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -52,21 +54,18 @@ pub struct Options {
     #[arg(long, short, value_name = "FILE.svg")]
     output: Option<PathBuf>,
     /// View that is shown before a click
-    #[arg(long, value_enum, default_value_t = InitialView::Full)]
-    view: InitialView,
+    #[arg(long, default_value = "full", value_parser = one_of(&VIEWS))]
+    view: View,
     /// Print the graph as JSON; a picture is written only with `--output`
     #[arg(long)]
     json: bool,
 }
 
-/// View of a picture that is shown first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum InitialView {
-    /// Every operation, loop, branch and function.
-    Full,
-    /// Regions, forks and joins.
-    Regions,
-}
+/// Views that may be shown first.
+const VIEWS: [(&str, &str, View); 2] = [
+    ("full", "Every operation, loop, branch and function", View::Full),
+    ("regions", "Regions, forks and joins", View::Regions),
+];
 
 /// Draws a program.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
@@ -77,8 +76,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         eprintln!("sintonia: and {} more", graph.warnings.len() - N_WARNINGS_MAX);
     }
     if options.json {
-        let text = format!("{:#}\n", program_graph::json(&graph));
-        user_io::print::result(&text)?;
+        user_io::print::result(&format!("{:#}\n", program_graph::json(&graph)))?;
     }
     if options.output.is_some() || !options.json {
         write(options, &graph)?;
@@ -96,13 +94,11 @@ pub(crate) fn of_sources(inputs: &[PathBuf]) -> anyhow::Result<Graph> {
 
 fn read(options: &Options) -> anyhow::Result<Graph> {
     let run = match options.inputs.as_slice() {
-        [folder] if is_record(folder) => Some(folder),
+        [folder] if folder.join("run.json").is_file() => Some(folder),
         _ => None,
     };
     match (run, &options.overlay) {
-        (Some(_), Some(_)) => {
-            Err(anyhow::anyhow!("`--overlay` needs sources, and a run is given")).context(BadOption)
-        }
+        (Some(_), Some(_)) => Err(bad_option("`--overlay` needs sources, and a run is given")),
         (Some(run), None) => {
             let graph = program_graph::from_run(&read_run(run)?);
             if graph.roles.is_empty() {
@@ -122,11 +118,7 @@ fn read(options: &Options) -> anyhow::Result<Graph> {
 
 fn write(options: &Options, graph: &Graph) -> anyhow::Result<()> {
     let name = name(&options.inputs);
-    let view = match options.view {
-        InitialView::Full => View::Full,
-        InitialView::Regions => View::Regions,
-    };
-    let text = program_graph::draw(graph, &name, view);
+    let text = program_graph::draw(graph, &name, options.view);
     let to = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
     if to == Path::new("-") {
         return user_io::print::result(&text).map(drop);
@@ -154,17 +146,10 @@ fn role_sentence(role: &Role) -> String {
             let inner = node.bodies().into_iter().map(highest).max().unwrap_or_default();
             node.region.unwrap_or_default().max(inner)
         };
-        nodes
-            .iter()
-            .filter(|node| !matches!(node.kind, GraphNodeKind::Jump(_)))
-            .map(of)
-            .max()
-            .unwrap_or_default()
+        let is_jump = |node: &&GraphNode| matches!(node.kind, GraphNodeKind::Jump(_));
+        nodes.iter().filter(|node| !is_jump(node)).map(of).max().unwrap_or_default()
     }
-    match highest(&role.body) {
-        1 => format!("{} with 1 region", role.name),
-        n => format!("{} with {n} regions", role.name),
-    }
+    format!("{} with {}", role.name, display::units::plural(highest(&role.body), "region"))
 }
 
 /// Extensions of C and C++ sources.
@@ -192,13 +177,12 @@ fn read_sources(inputs: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> {
         if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
             continue;
         }
-        let bytes =
-            match user_io::bounded_read::read(&path, user_io::bounded_read::WRITTEN_BYTES_MAX) {
-                Err(_) if !is_named => continue,
-                read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
-            };
-        let text = user_io::bounded_read::text(&bytes)
-            .unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+        let bytes = match bounded_read::read(&path, bounded_read::WRITTEN_BYTES_MAX) {
+            Err(_) if !is_named => continue,
+            read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
+        };
+        let text = bounded_read::text(&bytes);
+        let text = text.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         if left.len() < N_FILES_MAX {
             left.extend(included(&text, &path));
         }
@@ -238,20 +222,14 @@ fn included(text: &str, of: &Path) -> Vec<PathBuf> {
     names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
 }
 
-/// Returns whether this is the folder of a run.
-fn is_record(path: &Path) -> bool {
-    path.join("run.json").is_file()
-}
-
 /// Reads the call sites of a run, and how they follow each other, in the world with most ranks.
 fn read_run(folder: &Path) -> anyhow::Result<RecordedRun> {
     let record = RunRecord::open(folder)?;
     let summary = record.read_summary()?;
-    let rows = record.read_regions();
-    let rows =
-        rows.with_context(|| format!("the regions of `{}` cannot be read", folder.display()))?;
+    let unreadable = || format!("the regions of `{}` cannot be read", folder.display());
+    let mut rows = record.read_regions().with_context(unreadable)?;
     let world = largest(&summary);
-    let rows: Vec<RegionRow> = rows.into_iter().filter(|row| row.world == world).collect();
+    rows.retain(|row| row.world == world);
     let n_ranks = summary.worlds.get(world as usize).map_or(0, |world| world.n_ranks);
     let sites = summary.call_sites.iter().filter_map(site).collect();
     Ok(RecordedRun { n_ranks, sites, segments: segments(&rows) })
@@ -280,12 +258,8 @@ fn segments(rows: &[RegionRow]) -> Vec<Segment> {
     for row in rows {
         let Some(to) = row.call_site else { continue };
         let from = row.from_call_site;
-        let segment = all.entry((row.rank, from, to)).or_insert(Segment {
-            rank: row.rank,
-            from,
-            to,
-            ..Segment::default()
-        });
+        let new = Segment { rank: row.rank, from, to, ..Segment::default() };
+        let segment = all.entry((row.rank, from, to)).or_insert(new);
         segment.calls += row.calls;
         segment.compute_s += row.compute_s;
         segment.mpi_s += row.mpi_s;

@@ -4,13 +4,14 @@
 //! Formats of the files (`fitting::formats`, `fitting::model_file`).
 
 use anyhow::{anyhow, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fitting::formats::csv::{self, Columns};
-use fitting::formats::{self, Reading};
+use fitting::formats::{Format, Reading};
 use fitting::{Measurements, ModelFile};
 use std::path::Path;
-use user_io::bounded_read;
-use user_io::exit::{BadOption, not_read};
+use user_io::exit::not_read;
+use user_io::option_value::one_of;
+use user_io::{bounded_read, ensure_option};
 
 /// Files that `sintonia experiment` writes: measurements to be fitted, and to be compared with.
 const OF_EXPERIMENT: &str = "measurements.jsonl";
@@ -23,7 +24,7 @@ const N_SHOWN: usize = 8;
 #[command(next_help_heading = "How INPUT is read")]
 pub(crate) struct InputOptions {
     /// Format of the file; by default recognized by its beginning
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&FORMATS))]
     format: Option<Format>,
     /// Columns that are parameters, with CSV; by default all columns of numbers without another role
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
@@ -40,31 +41,13 @@ pub(crate) struct InputOptions {
 }
 
 /// Formats of measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Extra-P's text.
-    Text,
-    /// Extra-P's JSON.
-    Json,
-    /// Extra-P's JSON Lines, as `sintonia experiment` writes them.
-    Jsonl,
-    /// Lines of Talpas.
-    Talpas,
-    /// Table with a heading.
-    Csv,
-}
-
-impl Format {
-    fn known(self) -> formats::Format {
-        match self {
-            Self::Text => formats::Format::Text,
-            Self::Json => formats::Format::Json,
-            Self::Jsonl => formats::Format::JsonLines,
-            Self::Talpas => formats::Format::Talpas,
-            Self::Csv => formats::Format::Csv,
-        }
-    }
-}
+const FORMATS: [(&str, &str, Format); 5] = [
+    ("text", "Extra-P's text", Format::Text),
+    ("json", "Extra-P's JSON", Format::Json),
+    ("jsonl", "Extra-P's JSON Lines, as `sintonia experiment` writes them", Format::JsonLines),
+    ("talpas", "Lines of Talpas", Format::Talpas),
+    ("csv", "Table with a heading", Format::Csv),
+];
 
 impl InputOptions {
     /// Takes these columns as parameters unless some were named.
@@ -176,15 +159,15 @@ impl InputFile {
             let remedy = "these are models: name the measurements that they were made of";
             return Err(anyhow!(not_read(&self.name, remedy)));
         }
-        let format = options.format.map_or_else(|| formats::Format::of(&self.text), Format::known);
+        let format = options.format.unwrap_or_else(|| Format::of(&self.text));
         let columns = options.columns();
-        let reading = if format == formats::Format::Csv {
+        let reading = if format == Format::Csv {
             csv::read(&self.text, &columns)
         } else {
-            ensure!(
+            ensure_option!(
                 columns == Columns::default(),
-                anyhow!("{} is not CSV, and only that has columns to name", self.name)
-                    .context(BadOption)
+                "{} is not CSV, and only that has columns to name",
+                self.name
             );
             format.read(&self.text)
         };
@@ -195,13 +178,9 @@ impl InputFile {
         let Reading { measured, problems, notes, .. } = reading;
         let mut points = measured.series.iter().flat_map(|series| &series.points);
         if points.all(|point| point.values.is_empty()) {
-            let what = problems.first().map_or_else(
-                || {
-                    "it holds no measurement: give at least a line with parameters and a value"
-                        .to_owned()
-                },
-                ToString::to_string,
-            );
+            let nothing =
+                "it holds no measurement: give at least a line with parameters and a value";
+            let what = problems.first().map_or_else(|| nothing.to_owned(), ToString::to_string);
             return Err(anyhow!(not_read(&self.name, what)));
         }
         for note in notes {
@@ -218,12 +197,8 @@ impl InputFile {
 
     /// Program that was measured, from the folder of `sintonia experiment`.
     pub(crate) fn program(&self, path: &Path) -> Option<String> {
-        let text = bounded_read::read_text(
-            &path.join("experiment.json"),
-            bounded_read::MEASURED_BYTES_MAX,
-        )
-        .ok();
-        let text = text.filter(|_| self.is_of_experiment)?;
+        let journal = self.is_of_experiment.then(|| path.join("experiment.json"))?;
+        let text = bounded_read::read_text(&journal, bounded_read::MEASURED_BYTES_MAX).ok()?;
         let value: serde_json::Value = serde_json::from_str(&text).ok()?;
         Some(value.get("program")?.as_str()?.to_owned())
     }
@@ -247,12 +222,13 @@ pub(crate) fn models(path: &Path, names: &[&str]) -> anyhow::Result<ModelFile> {
     };
     let (mut used, mut settings) = (measured, fitting::Settings::default());
     settings.samples = fitting::runs::leave_out(&mut used, settings.samples);
-    let fitted = fitting::fit(&used, &settings);
-    let (good, bad): (Vec<_>, Vec<_>) = fitted.into_iter().partition(Result::is_ok);
-    for error in bad.into_iter().filter_map(Result::err) {
-        eprintln!("sintonia: {}: {error}", text.name);
+    let mut models = Vec::new();
+    for fitted in fitting::fit(&used, &settings) {
+        match fitted {
+            Ok(model) => models.push(model),
+            Err(error) => eprintln!("sintonia: {}: {error}", text.name),
+        }
     }
-    let models: Vec<_> = good.into_iter().filter_map(Result::ok).collect();
     ensure!(!models.is_empty(), not_read(&text.name, "no region can be modeled"));
     eprintln!("sintonia: {} holds measurements; models were fitted to them", text.name);
     Ok(ModelFile::of(models))

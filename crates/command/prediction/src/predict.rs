@@ -10,24 +10,23 @@ mod options;
 mod table;
 mod unfolded;
 
-use crate::text::is_wanted;
+use crate::text::{axis_name, in_words, is_wanted};
 use crate::{input, values};
-use anyhow::{anyhow, ensure};
 use best::Best;
 use context::{PredictedPoint, PredictionContext};
 use display::chart::{self, ChartLine, Panel};
 use fitting::formats::csv::quoted;
 use fitting::{ModelFile, Prediction};
 pub use options::Options;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::process::ExitCode;
-use user_io::exit::BadOption;
-use user_io::result_file;
+use user_io::print::json_number;
 use user_io::terminal::Terminal;
+use user_io::{ensure_option, result_file};
 
 /// Predicts and shows it.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    if options.graph.is_wanted() {
+    if !options.graph.graph.is_empty() {
         return unfolded::predict(options);
     }
     if options.engine.is_wanted() {
@@ -47,10 +46,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         result_file::write(path, &as_csv(&context, &rows))?;
     }
     if let Some(path) = &options.output.plot {
-        ensure!(
-            !rows.is_empty(),
-            anyhow!("`--plot` needs values of all parameters: add `--set`").context(BadOption)
-        );
+        ensure_option!(!rows.is_empty(), "`--plot` needs values of all parameters: add `--set`");
         result_file::write(path, &picture(&context, &rows))?;
     }
     let text = if options.output.json {
@@ -67,21 +63,22 @@ fn check_names(options: &Options, file: &ModelFile) -> anyhow::Result<()> {
     let best = options.best.parameter();
     let named = || options.set.iter().map(|values| values.name.as_str()).chain(best);
     for name in named() {
-        ensure!(
+        ensure_option!(
             known.contains(&name),
-            anyhow!("the models have no parameter `{name}`; they have {}", known.join(", "))
-                .context(BadOption)
+            "the models have no parameter `{name}`; they have {}",
+            known.join(", ")
         );
     }
     let is_region = |model: &fitting::FittedModel| is_wanted(&options.region, &model.region);
-    ensure!(
+    ensure_option!(
         file.models.iter().any(is_region),
-        anyhow!("no region matches `{}`", options.region.join("`, `")).context(BadOption)
+        "no region matches `{}`",
+        options.region.join("`, `")
     );
     for name in known {
-        ensure!(
+        ensure_option!(
             named().any(|other| other == name),
-            anyhow!("`{name}` has no value: add `--set {name}=VALUE`").context(BadOption)
+            "`{name}` has no value: add `--set {name}=VALUE`"
         );
     }
     Ok(())
@@ -112,12 +109,11 @@ fn picture(context: &PredictionContext<'_>, rows: &[PredictedPoint<'_>]) -> Stri
         line.band.sort_by(|a, b| a[0].total_cmp(&b[0]));
     }
     let x_name = rows.first().and_then(|row| row.at.get(x_idx)).map_or("", |(name, _)| *name);
-    let is_time = crate::text::is_in_seconds(context.metric);
     let program = context.file.program.as_deref().unwrap_or("the program");
     let panel = Panel {
         title: format!("{program}, predicted"),
         x_name: x_name.to_owned(),
-        y_name: if is_time { "time in s".to_owned() } else { context.metric.to_owned() },
+        y_name: axis_name(context.metric),
         lines,
         ..Panel::default()
     };
@@ -126,8 +122,7 @@ fn picture(context: &PredictionContext<'_>, rows: &[PredictedPoint<'_>]) -> Stri
 
 fn others(row: &PredictedPoint<'_>, x_idx: usize) -> String {
     let others = row.at.iter().enumerate().filter(|(idx, _)| *idx != x_idx);
-    let parts: Vec<String> = others.map(|(_, (name, value))| format!("{name} = {value}")).collect();
-    parts.join(", ")
+    in_words(others.map(|(_, point)| *point))
 }
 
 /// JSON object with `predictions`: for each point the whole program, with region null, then its regions.
@@ -164,15 +159,8 @@ fn as_json(
 }
 
 fn parameters(at: &[(&str, f64)]) -> Value {
-    Value::Object(
-        at.iter().map(|(name, value)| ((*name).to_owned(), number(*value))).collect::<Map<_, _>>(),
-    )
-}
-
-/// Number as JSON; whole numbers without a decimal point.
-fn number(value: f64) -> Value {
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number that fits")]
-    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+    let each = at.iter().map(|(name, value)| ((*name).to_owned(), json_number(*value)));
+    Value::Object(each.collect())
 }
 
 fn prediction(
@@ -196,7 +184,7 @@ fn of_best(name: &str, best: &Best<'_>) -> Value {
     json!({
         "parameter": name,
         "parameters": parameters(&best.others),
-        "best": found.map(|found| number(found.value)),
+        "best": found.map(|found| json_number(found.value)),
         "value": found.map(|found| found.prediction.value),
         "low": found.map(|found| found.prediction.low),
         "high": found.map(|found| found.prediction.high),
@@ -208,11 +196,9 @@ fn of_best(name: &str, best: &Best<'_>) -> Value {
 
 /// CSV row for each point and region; the region of the whole program is empty.
 fn as_csv(context: &PredictionContext<'_>, rows: &[PredictedPoint<'_>]) -> String {
-    let names: Vec<&str> =
-        rows.first().map_or(Vec::new(), |row| row.at.iter().map(|(name, _)| *name).collect());
-    let mut text = "region,metric".to_owned();
-    names.iter().for_each(|name| text += &format!(",{}", quoted(name)));
-    text += ",value,low,high,share\n";
+    let names = rows.first().into_iter().flat_map(|row| &row.at);
+    let names: String = names.map(|(name, _)| format!(",{}", quoted(name))).collect();
+    let mut text = format!("region,metric{names},value,low,high,share\n");
     let metric = quoted(context.metric);
     for row in rows {
         let at: String = row.at.iter().map(|(_, value)| format!(",{value}")).collect();

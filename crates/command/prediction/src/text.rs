@@ -1,5 +1,7 @@
 //! Numbers, sentences and patterns of names as people read and write them.
 
+use std::fmt::Display;
+
 /// Returns whether a metric is a time in seconds, judging by its name.
 pub(crate) fn is_in_seconds(metric: &str) -> bool {
     let metric = metric.to_lowercase();
@@ -20,6 +22,17 @@ pub(crate) fn short(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 8")]
     let n_digits = (3.0 - n_before).clamp(0.0, 8.0) as usize;
     format!("{value:.n_digits$}")
+}
+
+/// Point in words: `n = 1200, p = 16`.
+pub(crate) fn in_words<N: Display>(point: impl IntoIterator<Item = (N, f64)>) -> String {
+    let parts = point.into_iter().map(|(name, value)| format!("{name} = {value}"));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// Name of a quantity along an axis.
+pub(crate) fn axis_name(metric: &str) -> String {
+    if is_in_seconds(metric) { "time in s".to_owned() } else { metric.to_owned() }
 }
 
 /// Returns whether a name matches a pattern, in which `*` stands for anything.
@@ -48,17 +61,9 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits() {
-        for (value, expected) in [
-            (0.0, "0"),
-            (1.234_56, "1.235"),
-            (1234.5, "1234"),
-            (0.012_345, "0.01235"),
-            (1e-9, "1.000e-9"),
-            (-3.0, "-3.000"),
-            (123_456.0, "123456"),
-        ] {
-            assert_eq!(short(value), expected);
-        }
+        let values = [0.0, 1.234_56, 1234.5, 0.012_345, 1e-9, -3.0, 123_456.0];
+        let expected = ["0", "1.235", "1234", "0.01235", "1.000e-9", "-3.000", "123456"];
+        assert_eq!(values.map(short), expected);
     }
 
     #[track_caller]

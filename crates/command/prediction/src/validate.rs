@@ -6,7 +6,7 @@
 use crate::fit::sample_rule;
 use crate::input::{self, InputOptions};
 use crate::text::{is_wanted, short};
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use clap::Args;
 use display::table::Table;
 use display::text::wrap;
@@ -15,7 +15,8 @@ use fitting::{Compared, Measurements, SampleRule, Summary};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use user_io::exit::{BadOption, not_read};
+use user_io::ensure_option;
+use user_io::exit::not_read;
 use user_io::result_file;
 use user_io::terminal::Terminal;
 
@@ -71,27 +72,18 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         Ok(measured) => measured,
         Err(_) => text.measured(&options.reading)?,
     };
+    let there = measured.parameters.join(", ");
     for name in names {
-        ensure!(
-            measured.parameters.iter().any(|other| other == name),
-            not_read(
-                &text.name,
-                format!(
-                    "it has no parameter `{name}`, which the models need; it has {}",
-                    measured.parameters.join(", ")
-                )
-            )
-        );
+        let lacks =
+            || format!("it has no parameter `{name}`, which the models need; it has {there}");
+        let is_there = measured.parameters.iter().any(|other| other == name);
+        ensure!(is_there, not_read(&text.name, lacks()));
     }
-    let metric = match &options.metric {
-        Some(metric) => Some(metric.as_str()),
-        None => file.usual_metric(),
-    };
-    let metric = metric.unwrap_or_default();
-    ensure!(
+    let metric = options.metric.as_deref().or_else(|| file.usual_metric()).unwrap_or_default();
+    ensure_option!(
         file.metrics().contains(&metric),
-        anyhow!("the models have no metric `{metric}`; they have {}", file.metrics().join(", "))
-            .context(BadOption)
+        "the models have no metric `{metric}`; they have {}",
+        file.metrics().join(", ")
     );
     let measured = alike(measured, metric);
     let compared = fitting::compare(&file, metric, &measured, options.samples)?;
@@ -185,34 +177,32 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Points of the whole program, or, if that was not measured, of the regions.
-    fn summed(&self) -> impl Iterator<Item = &Compared> {
-        let has_program = self.compared.iter().any(|one| one.region.is_none());
-        self.compared.iter().filter(move |one| one.region.is_none() == has_program)
+    fn has_program(&self) -> bool {
+        self.compared.iter().any(|one| one.region.is_none())
     }
 
+    /// Summary of the whole program, or, if that was not measured, of the regions.
     fn summary(&self) -> Summary {
-        Summary::of(self.summed())
+        let has_program = self.has_program();
+        Summary::of(self.compared.iter().filter(|one| one.region.is_none() == has_program))
     }
 }
 
 /// Table of all points that are shown, and the summary of the whole program, or of all regions.
 fn table(outcome: &Outcome, is_shown: impl Fn(&Compared) -> bool, n_columns: usize) -> String {
-    let has_program = outcome.compared.iter().any(|one| one.region.is_none());
     // Without the whole program, all regions are shown.
-    let shown: Vec<&Compared> =
-        outcome.compared.iter().filter(|one| !has_program || is_shown(one)).collect();
+    let shown = outcome.compared.iter().filter(|one| !outcome.has_program() || is_shown(one));
+    let shown: Vec<&Compared> = shown.collect();
     let tables = shown.chunk_by(|one, next| one.region == next.region);
     let text: Vec<String> = tables.map(|points| region(outcome, points)).collect();
-    let text = text.join("\n");
-    text + &summary(outcome, &outcome.summary(), n_columns)
+    text.join("\n") + &summary(outcome, n_columns)
 }
 
 /// Table of the points of a region.
 fn region(outcome: &Outcome, points: &[&Compared]) -> String {
     let name = points[0].region.as_deref().unwrap_or("the program");
-    let name: String =
-        name.chars().rev().take(N_NAME_MAX).collect::<Vec<_>>().into_iter().rev().collect();
+    let n_cut = name.chars().count().saturating_sub(N_NAME_MAX);
+    let name: String = name.chars().skip(n_cut).collect();
     let name = if name.is_empty() { "(all)" } else { &name };
     let mut table = Table::new(points);
     for (idx, parameter) in outcome.parameters.iter().enumerate() {
@@ -227,7 +217,8 @@ fn region(outcome: &Outcome, points: &[&Compared]) -> String {
     format!("{name}\n{table}")
 }
 
-fn summary(outcome: &Outcome, summary: &Summary, n_columns: usize) -> String {
+fn summary(outcome: &Outcome, n_columns: usize) -> String {
+    let summary = outcome.summary();
     let held = 100.0 * summary.coverage();
     let rate = (1000.0 * outcome.rate).round() / 10.0;
     let sentence = format!(

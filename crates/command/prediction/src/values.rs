@@ -1,8 +1,8 @@
 //! Parses values of parameters as users write them: `n=1200`, `p=2,4,8`, `p=2:64:*2`, `n=100:1000:100`.
 
-use anyhow::{anyhow, ensure};
+use std::collections::HashSet;
 use std::str::FromStr;
-use user_io::exit::BadOption;
+use user_io::ensure_option;
 
 /// Most values of one range, and most points of all ranges.
 const N_POINTS_MAX: usize = 1_000_000;
@@ -52,16 +52,17 @@ fn range(text: &str) -> Option<Vec<f64>> {
     }
     // `HIGH` is included in spite of rounding.
     let end = high + 1e-9 * (high.abs() + step);
-    let mut values = Vec::new();
-    let mut k = 0.0;
-    loop {
-        let value = if 1.0 < factor { low * factor.powf(k) } else { step.mul_add(k, low) };
-        if end < value || N_POINTS_MAX < values.len() {
-            return Some(values);
-        }
-        values.push((1e9 * value).round() / 1e9);
-        k += 1.0;
-    }
+    let at = |k: u32| {
+        let k = f64::from(k);
+        if 1.0 < factor { low * factor.powf(k) } else { step.mul_add(k, low) }
+    };
+    let values = (0..).map(at).take_while(|value| *value <= end).take(N_POINTS_MAX + 1);
+    Some(values.map(|value| (1e9 * value).round() / 1e9).collect())
+}
+
+/// Number of different values.
+pub(crate) fn n_different(values: impl Iterator<Item = f64>) -> usize {
+    values.map(f64::to_bits).collect::<HashSet<_>>().len()
 }
 
 /// Point: each parameter with a value.
@@ -81,16 +82,15 @@ pub(crate) fn points(all: &[Values]) -> anyhow::Result<Vec<ParameterPoint<'_>>> 
 /// As [`points`].
 pub(crate) fn points_of<'a>(all: &[&'a Values]) -> anyhow::Result<Vec<ParameterPoint<'a>>> {
     let n_points = all.iter().map(|one| one.values.len()).try_fold(1_usize, usize::checked_mul);
-    ensure!(
+    ensure_option!(
         n_points.is_some_and(|n_points| n_points <= N_POINTS_MAX),
-        anyhow!("these are more than {N_POINTS_MAX} combinations: give fewer values")
-            .context(BadOption)
+        "these are more than {N_POINTS_MAX} combinations: give fewer values"
     );
     let mut points: Vec<ParameterPoint<'a>> = vec![Vec::new()];
     for (idx, Values { name, values }) in all.iter().copied().enumerate() {
-        ensure!(
+        ensure_option!(
             all[..idx].iter().all(|other| other.name != *name),
-            anyhow!("`{name}` is given twice: separate its values by commas").context(BadOption)
+            "`{name}` is given twice: separate its values by commas"
         );
         points = points
             .iter()
@@ -121,19 +121,8 @@ mod tests {
         check("n=0.1:0.5:0.2", Some(&[0.1, 0.3, 0.5]));
         check("n=100:250:100,1e3", Some(&[100.0, 200.0, 1000.0]));
         check("n = 5", Some(&[5.0]));
-        for wrong in [
-            "n",
-            "=2",
-            "n=",
-            "n=x",
-            "n=2:1",
-            "n=1:4:0",
-            "n=0:4:*2",
-            "n=1:4:*1",
-            "n=1:2:3:4",
-            "n=nan",
-            "n=1:1e12",
-        ] {
+        let wrong = "n|=2|n=|n=x|n=2:1|n=1:4:0|n=0:4:*2|n=1:4:*1|n=1:2:3:4|n=nan|n=1:1e12";
+        for wrong in wrong.split('|') {
             check(wrong, None);
         }
     }

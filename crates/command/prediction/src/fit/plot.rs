@@ -1,5 +1,7 @@
 //! Draws measurements and models: a panel for each of the largest regions.
 
+use crate::text::{axis_name, in_words};
+use crate::values::n_different;
 use display::chart::{self, ChartLine, Panel};
 use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
 
@@ -25,11 +27,10 @@ fn levels(model: &FittedModel, measured: &Measurements) -> Levels {
         |series: &&fitting::Series| series.region == model.region && series.metric == model.metric;
     let series = measured.series.iter().filter(is_its);
     let points = series.flat_map(|series| &series.points);
-    points
-        .filter_map(|point| {
-            Some((point.at.clone(), SampleRule::default().point_value(&point.values)?.value))
-        })
-        .collect()
+    let level = |point: &fitting::MeasuredPoint| {
+        Some((point.at.clone(), SampleRule::default().point_value(&point.values)?.value))
+    };
+    points.filter_map(level).collect()
 }
 
 fn largest(model: &FittedModel, seen: &Measurements) -> f64 {
@@ -57,9 +58,8 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
     combinations.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     // Of too many combinations, only every n-th is drawn.
     let every = combinations.len().div_ceil(N_LINES_MAX).max(1);
-    let all = seen.iter().chain(&unseen).map(|(at, _)| at[x_idx]);
-    let (low, high) =
-        all.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let all = || seen.iter().chain(&unseen).map(|(at, _)| at[x_idx]);
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     let line = |combination: &Vec<f64>| {
         let of = |levels: &Levels| {
             let its = levels.iter().filter(|(at, _)| others(at) == *combination);
@@ -73,11 +73,8 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
         let predictions: Vec<_> = steps.collect();
         ChartLine {
             name: name(model, x_idx, combination),
-            line: predictions.iter().map(|(x, prediction)| [*x, prediction.value]).collect(),
-            band: predictions
-                .iter()
-                .map(|(x, prediction)| [*x, prediction.low, prediction.high])
-                .collect(),
+            line: predictions.iter().map(|(x, it)| [*x, it.value]).collect(),
+            band: predictions.iter().map(|(x, it)| [*x, it.low, it.high]).collect(),
             points: of(&seen),
             hollow: of(&unseen),
             ..ChartLine::default()
@@ -86,11 +83,7 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
     Panel {
         title: if model.region.is_empty() { model.metric.clone() } else { model.region.clone() },
         x_name: model.parameters.get(x_idx).cloned().unwrap_or_default(),
-        y_name: if crate::text::is_in_seconds(&model.metric) {
-            "time in s".to_owned()
-        } else {
-            model.metric.clone()
-        },
+        y_name: axis_name(&model.metric),
         lines: combinations.iter().step_by(every).map(line).collect(),
         ..Panel::default()
     }
@@ -98,19 +91,11 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
 
 /// Index of the parameter with the most values.
 fn across(model: &FittedModel, seen: &Levels) -> usize {
-    let n_values = |idx: &usize| {
-        let mut values: Vec<f64> = seen.iter().map(|(at, _)| at[*idx]).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values.len()
-    };
-    let rev = (0..model.parameters.len()).rev();
-    rev.max_by_key(n_values).unwrap_or(0)
+    let n_values = |idx: &usize| n_different(seen.iter().map(|(at, _)| at[*idx]));
+    (0..model.parameters.len()).rev().max_by_key(n_values).unwrap_or(0)
 }
 
 fn name(model: &FittedModel, x_idx: usize, combination: &[f64]) -> String {
     let names = model.parameters.iter().enumerate().filter(|(idx, _)| *idx != x_idx);
-    let parts: Vec<String> =
-        names.zip(combination).map(|((_, name), value)| format!("{name} = {value}")).collect();
-    parts.join(", ")
+    in_words(names.map(|(_, name)| name).zip(combination.iter().copied()))
 }

@@ -1,9 +1,11 @@
 //! Options that say how models are fitted.
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use fitting::{Cache, Method, N_TERMS_MAX, ParameterRole, SampleRule, Settings, Term};
+use user_io::ensure_option;
 use user_io::exit::BadOption;
+use user_io::option_value::{positive, within};
 
 /// Options for fitting models.
 #[derive(Args, Clone, Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct FittingOptions {
     #[arg(long, value_name = "RULE", default_value = "near-minimum:0.3", value_parser = sample_rule)]
     samples: SampleRule,
     /// Most terms of a formula
-    #[arg(long, value_name = "N", default_value_t = N_TERMS_MAX, value_parser = n_terms)]
+    #[arg(long, value_name = "N", default_value_t = N_TERMS_MAX, value_parser = |text: &str| within(text, 1..=N_TERMS_MAX))]
     max_terms: usize,
     /// Most breakpoints, if a single formula does not fit
     #[arg(long, value_name = "N", default_value_t = 4)]
@@ -52,13 +54,12 @@ impl FittingOptions {
     /// If a term cannot be read, or options do not go together.
     pub(crate) fn settings(&self, parameters: &[String]) -> anyhow::Result<Settings> {
         let method = self.method(parameters).context(BadOption)?;
-        for name in
-            self.role.iter().map(|(name, _)| name).chain(self.cache.iter().map(|it| &it.parameter))
-        {
-            ensure!(
+        let of_caches = self.cache.iter().map(|cache| &cache.parameter);
+        for name in self.role.iter().map(|(name, _)| name).chain(of_caches) {
+            ensure_option!(
                 parameters.contains(name),
-                anyhow!("there is no parameter `{name}`; there are {}", parameters.join(", "))
-                    .context(BadOption)
+                "there is no parameter `{name}`; there are {}",
+                parameters.join(", ")
             );
         }
         Ok(Settings {
@@ -88,24 +89,19 @@ impl FittingOptions {
 }
 
 pub(crate) fn sample_rule(text: &str) -> Result<SampleRule, String> {
-    let (name, share) =
-        text.split_once(':').map_or((text, None), |(name, share)| (name, Some(share)));
-    match (name, share) {
-        ("near-minimum", None) => Ok(SampleRule::default()),
-        ("near-minimum", Some(share)) => {
-            let share = share.parse().ok().filter(|share: &f64| share.is_finite() && 0.0 <= *share);
-            share.map(SampleRule::NearMinimum).ok_or_else(|| "write `near-minimum:0.3`".to_owned())
-        }
-        ("mean", None) => Ok(SampleRule::Mean),
-        ("median", None) => Ok(SampleRule::Median),
-        ("minimum", None) => Ok(SampleRule::Minimum),
+    if let Some(share) = text.strip_prefix("near-minimum:") {
+        let share = share.parse().ok().filter(|share: &f64| share.is_finite() && 0.0 <= *share);
+        return share
+            .map(SampleRule::NearMinimum)
+            .ok_or_else(|| "write `near-minimum:0.3`".to_owned());
+    }
+    match text {
+        "near-minimum" => Ok(SampleRule::default()),
+        "mean" => Ok(SampleRule::Mean),
+        "median" => Ok(SampleRule::Median),
+        "minimum" => Ok(SampleRule::Minimum),
         _ => Err("write `near-minimum:0.3`, `mean`, `median` or `minimum`".to_owned()),
     }
-}
-
-fn n_terms(text: &str) -> Result<usize, String> {
-    let n_terms = text.parse().ok().filter(|n_terms| (1..=N_TERMS_MAX).contains(n_terms));
-    n_terms.ok_or_else(|| format!("write a number from 1 to {N_TERMS_MAX}"))
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -126,8 +122,7 @@ fn role(text: &str) -> Result<(String, ParameterRole), String> {
 
 fn cache(text: &str) -> Result<Cache, String> {
     let form = || "write NAME:BYTES:PARAMETER:PER, such as L2:2097152:n:24:2".to_owned();
-    let number =
-        |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 < *number);
+    let number = |text| positive(text).map_err(|_| form());
     let parts: Vec<&str> = text.split(':').collect();
     let (name, bytes, parameter, per, power) = match parts[..] {
         [name, bytes, parameter, per] => (name, bytes, parameter, per, "1"),
@@ -136,10 +131,10 @@ fn cache(text: &str) -> Result<Cache, String> {
     };
     Ok(Cache {
         name: name.to_owned(),
-        size_bytes: number(bytes).ok_or_else(form)?,
+        size_bytes: number(bytes)?,
         parameter: parameter.to_owned(),
-        bytes_per_unit: number(per).ok_or_else(form)?,
-        power: number(power).ok_or_else(form)?,
+        bytes_per_unit: number(per)?,
+        power: number(power)?,
     })
 }
 
@@ -159,6 +154,5 @@ mod tests {
         assert_eq!((l2.parameter.as_str(), l2.power), ("n", 2.0));
         assert!(cache("L2:x:n:24").is_err() && cache("L2").is_err());
         assert!(share("1").is_err() && share("0.9") == Ok(0.9));
-        assert!(n_terms("0").is_err() && n_terms("1") == Ok(1));
     }
 }

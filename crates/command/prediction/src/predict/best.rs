@@ -3,9 +3,9 @@
 use super::context::PredictionContext;
 use super::options::BestOptions;
 use crate::values::{self, ParameterPoint, Values};
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use fitting::Prediction;
-use user_io::exit::BadOption;
+use user_io::ensure_option;
 
 /// Most values that are tried where none were given.
 const N_TRIED_MAX: usize = 100_000;
@@ -43,27 +43,25 @@ pub(super) fn best<'a>(
     let Some(name) = options.parameter() else { return Ok(Vec::new()) };
     let (own, others): (Vec<&Values>, Vec<&Values>) =
         set.iter().partition(|values| values.name == name);
-    let tried = match own.first() {
+    let mut tried = match own.first() {
         Some(values) => values.values.clone(),
         None => whole_numbers(context, name)?,
     };
-    ensure!(
+    ensure_option!(
         tried.iter().all(|value| 0.0 < *value),
-        anyhow!("`--best {name}` compares values above 0: leave others out of `--set {name}`")
-            .context(BadOption)
+        "`--best {name}` compares values above 0: leave others out of `--set {name}`"
     );
-    let mut sorted = tried;
-    sorted.sort_by(f64::total_cmp);
-    let mut all = Vec::new();
-    for point in values::points_of(&others)? {
-        let found = found(context, name, &sorted, &point)?;
-        all.push(Best { others: point, found });
-    }
+    tried.sort_by(f64::total_cmp);
+    let best = |others: ParameterPoint<'a>| {
+        Ok(Best { found: found(context, name, &tried, &others)?, others })
+    };
+    let all = values::points_of(&others)?.into_iter().map(best);
+    let all = all.collect::<anyhow::Result<Vec<_>>>()?;
     ensure!(
         all.iter().any(|best| best.found.is_some()),
         "no `{name}` from {} to {} reaches the target: allow others with `--set {name}=VALUES`",
-        sorted.first().unwrap_or(&0.0),
-        sorted.last().unwrap_or(&0.0)
+        tried.first().unwrap_or(&0.0),
+        tried.last().unwrap_or(&0.0)
     );
     Ok(all)
 }
@@ -75,13 +73,11 @@ fn whole_numbers(context: &PredictionContext<'_>, name: &str) -> anyhow::Result<
     let largest =
         ranges.filter(|(other, _)| *other == name).map(|(_, range)| range.high).fold(1.0, f64::max);
     let last = (BEYOND * largest).floor();
-    ensure!(
+    ensure_option!(
         last <= N_TRIED_MAX as f64,
-        anyhow!("`{name}` has too many values to try: give some with `--set {name}=VALUES`")
-            .context(BadOption)
+        "`{name}` has too many values to try: give some with `--set {name}=VALUES`"
     );
-    let all = std::iter::successors(Some(1.0), |value| Some(value + 1.0));
-    Ok(all.take_while(|value| *value <= last).collect())
+    Ok((1..).map(f64::from).take_while(|value| *value <= last).collect())
 }
 
 fn found(
@@ -91,10 +87,8 @@ fn found(
     others: &[(&str, f64)],
 ) -> anyhow::Result<Option<BestValue>> {
     let at = |value: f64| [others, &[(name, value)]].concat();
-    let mut predictions = Vec::new();
-    for value in tried {
-        predictions.push((*value, context.total(&at(*value))?));
-    }
+    let total = |value: &f64| Ok((*value, context.total(&at(*value))?));
+    let predictions = tried.iter().map(total).collect::<anyhow::Result<Vec<_>>>()?;
     let Some((first, at_first)) = predictions.first().copied() else { return Ok(None) };
     // A program that takes no time is fully efficient.
     let efficiency = |(value, prediction): &(f64, Prediction)| {

@@ -3,9 +3,10 @@
 use super::options::Options;
 use crate::text::{is_in_seconds, is_wanted, short};
 use crate::values::ParameterPoint;
-use anyhow::{Context, anyhow, ensure};
+use anyhow::Context;
 use fitting::{ModelFile, ParameterRole, Prediction, TOTAL, Warning};
-use user_io::exit::BadOption;
+use user_io::ensure_option;
+use user_io::exit::bad_option;
 
 /// Prediction for one point.
 pub(super) struct PredictedPoint<'a> {
@@ -28,7 +29,7 @@ pub(super) struct Region {
     pub(super) warnings: Vec<String>,
 }
 
-/// What is to be predicted, and the models for it.
+/// Models, and the options for a prediction with them.
 pub(super) struct PredictionContext<'a> {
     pub(super) options: &'a Options,
     pub(super) file: &'a ModelFile,
@@ -44,8 +45,10 @@ impl<'a> PredictionContext<'a> {
         };
         let metric = metric.ok_or_else(|| {
             let name = options.metric.as_deref().unwrap_or_default();
-            anyhow!("there is no metric `{name}`; there are {}", file.metrics().join(", "))
-                .context(BadOption)
+            bad_option(format!(
+                "there is no metric `{name}`; there are {}",
+                file.metrics().join(", ")
+            ))
         })?;
         let of_processes = |name: &&&str| ParameterRole::of_name(name) == ParameterRole::Processes;
         let processes = match &options.output.processes {
@@ -53,17 +56,14 @@ impl<'a> PredictionContext<'a> {
             named => named.clone(),
         };
         let is_known = |name: &String| file.parameters().contains(&name.as_str());
-        ensure!(
+        ensure_option!(
             processes.as_ref().is_none_or(is_known),
-            anyhow!("the models have no parameter `{}`", processes.unwrap_or_default())
-                .context(BadOption)
+            "the models have no parameter `{}`",
+            processes.unwrap_or_default()
         );
-        ensure!(
+        ensure_option!(
             !options.output.cost || processes.is_some(),
-            anyhow!(
-                "`--cost` needs to know which parameter counts processes: add `--processes NAME`"
-            )
-            .context(BadOption)
+            "`--cost` needs to know which parameter counts processes: add `--processes NAME`"
         );
         Ok(Self { options, file, metric, processes })
     }
@@ -84,27 +84,18 @@ impl<'a> PredictionContext<'a> {
             if is_wanted(&self.options.region, &model.region) {
                 let share = Some(prediction.value / total.value);
                 let share = share.filter(|share| share.is_finite() && model.region != TOTAL);
-                let texts = its.iter().map(ToString::to_string).collect();
-                regions.push(Region {
-                    name: model.region.clone(),
-                    prediction,
-                    share,
-                    warnings: texts,
-                });
+                let (name, warnings) = (model.region.clone(), its.iter().map(ToString::to_string));
+                regions.push(Region { name, prediction, share, warnings: warnings.collect() });
             }
-            let new: Vec<Warning> =
-                its.into_iter().filter(|warning| !warnings.contains(warning)).collect();
-            warnings.extend(new);
+            for warning in its {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
         }
         let core_hours = self.core_hours(point, total.value);
-        Ok(PredictedPoint {
-            at: point.clone(),
-            total,
-            role: predicted.role,
-            regions,
-            warnings,
-            core_hours,
-        })
+        let (at, role) = (point.clone(), predicted.role);
+        Ok(PredictedPoint { at, total, role, regions, warnings, core_hours })
     }
 
     /// Cost in core-hours, if it was asked for.

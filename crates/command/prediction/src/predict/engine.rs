@@ -9,18 +9,18 @@ mod output;
 mod smpi;
 
 use super::options::{Engine, EngineOptions, Options, PredictOutputOptions};
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use export::SimgridOptions;
 use output::EngineResult;
-use program_graph::compose::machine::{MachineError, NAMES};
+use program_graph::compose::machine::NAMES;
 use program_graph::compose::{Machine, RankPrograms, TraceReader, evaluate};
 use run_record::RunRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tempfile::TempDir;
-use user_io::bounded_read;
 use user_io::exit::{BadOption, NotWritten};
+use user_io::{bounded_read, ensure_option};
 
 /// Evaluates the run and shows the result.
 pub(super) fn predict(
@@ -69,14 +69,14 @@ pub(super) fn check_alone(options: &Options) -> anyhow::Result<()> {
         ("--cost", output.cost),
         ("--processes", output.processes.is_some()),
     ];
-    let wrong = unsupported.iter().find(|(_, is_there)| *is_there);
-    wrong.map_or(Ok(()), |(name, _)| {
-        let text = format!(
+    for (name, is_given) in unsupported {
+        ensure_option!(
+            !is_given,
             "`{name}` asks models, and `--engine` and `--machine` a recorded run; with `--graph` models are composed on \
              a machine"
         );
-        Err(anyhow!(text).context(BadOption))
-    })
+    }
+    Ok(())
 }
 
 /// Name of the machine that was asked for, and the machine.
@@ -86,24 +86,17 @@ pub(super) fn machine_of(name: Option<&str>) -> anyhow::Result<(&str, Machine)> 
 
 /// Reads a machine from a file; without such a file, takes the described machine of this name.
 fn machine(name: &str) -> anyhow::Result<Machine> {
-    let text = match user_io::bounded_read::read_text(
-        name.as_ref(),
-        user_io::bounded_read::WRITTEN_BYTES_MAX,
-    ) {
+    let text = match bounded_read::read_text(name.as_ref(), bounded_read::WRITTEN_BYTES_MAX) {
         Ok(text) => text,
         Err(error) => {
-            let names: Vec<&str> = NAMES.iter().map(|(name, ..)| *name).collect();
-            let known = names.join("`, `");
-            return Machine::named(name).ok_or_else(|| {
-                anyhow!(error)
-                    .context(format!("`--machine {name}` is neither a file nor `{known}`"))
-                    .context(BadOption)
-            });
+            let known = NAMES.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join("`, `");
+            let wrong = || format!("`--machine {name}` is neither a file nor `{known}`");
+            let named = Machine::named(name).ok_or(error).with_context(wrong);
+            return named.context(BadOption);
         }
     };
-    Machine::read(&text).map_err(|error: MachineError| {
-        anyhow!(error).context(format!("`{name}` describes no machine")).context(BadOption)
-    })
+    let wrong = || format!("`{name}` describes no machine");
+    Machine::read(&text).with_context(wrong).context(BadOption)
 }
 
 /// Machine on which a run is evaluated by default.

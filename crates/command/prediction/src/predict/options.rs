@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use experiment::Expression;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::str::FromStr;
+use user_io::option_value::{positive, within};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,11 +87,6 @@ pub(super) struct BestOptions {
     pub(super) efficiency: Option<f64>,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 < *number);
-    number.ok_or_else(|| "write a number above 0".to_owned())
-}
-
 impl BestOptions {
     /// Parameter whose best value is looked for.
     pub(super) fn parameter(&self) -> Option<&str> {
@@ -137,13 +132,8 @@ pub(super) struct EngineOptions {
     #[arg(long, value_name = "DIR", requires = "engine")]
     pub(super) keep: Option<PathBuf>,
     /// Time after which SimGrid is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, requires = "engine", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, requires = "engine", value_parser = |text: &str| within(text, 1e-3..=1e7))]
     pub(super) at_most: f64,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e7).contains(time_s));
-    time_s.ok_or_else(|| "write a number from 0.001 to 10000000".to_owned())
 }
 
 impl EngineOptions {
@@ -167,8 +157,8 @@ pub(super) struct GraphOptions {
     pub(super) ranks: String,
     /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
     /// times
-    #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph")]
-    pub(super) names: Vec<NamedSource>,
+    #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph", value_parser = named)]
+    pub(super) names: Vec<(String, Expression)>,
     /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
     #[arg(long, value_name = "NUMBER", requires = "graph")]
     pub(super) seed: Option<u64>,
@@ -178,26 +168,9 @@ pub(super) struct GraphOptions {
     pub(super) draws: u64,
 }
 
-/// Name of the sources with its value.
-#[derive(Clone, Debug)]
-pub(super) struct NamedSource {
-    pub(super) name: String,
-    pub(super) value: Expression,
-}
-
-impl FromStr for NamedSource {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text.split_once('=').ok_or("write NAME=EXPRESSION")?;
-        let value = Expression::read(value.trim()).map_err(|error| error.to_string())?;
-        Ok(Self { name: name.trim().to_owned(), value })
-    }
-}
-
-impl GraphOptions {
-    /// True if a graph is given.
-    pub(super) fn is_wanted(&self) -> bool {
-        !self.graph.is_empty()
-    }
+/// Parses a name of the sources with its value.
+fn named(text: &str) -> Result<(String, Expression), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=EXPRESSION")?;
+    let value = Expression::read(value.trim()).map_err(|error| error.to_string())?;
+    Ok((name.trim().to_owned(), value))
 }

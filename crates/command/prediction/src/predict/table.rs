@@ -2,11 +2,13 @@
 
 use super::best::Best;
 use super::context::{PredictedPoint, PredictionContext};
-use crate::text::short;
+use crate::text::{in_words, short};
+use crate::values::n_different;
 use display::table::Table;
 use display::text::wrap;
 use display::units;
 use fitting::Warning;
+use std::collections::HashSet;
 
 /// Width of the plot beside the rows, in columns.
 const N_PLOT: usize = 32;
@@ -29,9 +31,9 @@ pub(super) fn table(
     };
     text += &of_best(context, best);
     let all: Vec<Warning> = rows.iter().flat_map(|row| row.warnings.clone()).collect();
-    let of_best =
-        best.iter().filter_map(|best| best.found.as_ref()).flat_map(|found| found.warnings.clone());
-    let sentences = if rows.is_empty() { unique(of_best.collect()) } else { sentences(&all) };
+    let found = best.iter().filter_map(|best| best.found.as_ref());
+    let of_best = found.flat_map(|found| found.warnings.clone()).collect();
+    let sentences = if rows.is_empty() { unique(of_best) } else { sentences(&all) };
     for sentence in sentences.iter().take(N_SHOWN) {
         text += &format!("! {}\n", wrap(sentence, n_columns.max(60)).join("\n  "));
     }
@@ -43,13 +45,8 @@ pub(super) fn table(
 
 /// Index of the parameter with the most values.
 pub(super) fn across(rows: &[PredictedPoint<'_>]) -> usize {
-    let n_values = |idx: &usize| {
-        let mut values: Vec<f64> =
-            rows.iter().filter_map(|row| row.at.get(*idx)).map(|it| it.1).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values.len()
-    };
+    let n_values =
+        |idx: &usize| n_different(rows.iter().filter_map(|row| Some(row.at.get(*idx)?.1)));
     let n_parameters = rows.first().map_or(0, |row| row.at.len());
     (0..n_parameters).max_by_key(n_values).unwrap_or(0)
 }
@@ -60,7 +57,6 @@ fn percent(rate: f64) -> String {
 
 /// Table of one point, with all its regions.
 fn point(context: &PredictionContext<'_>, row: &PredictedPoint<'_>) -> String {
-    let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let regions = row.regions.iter().map(|it| (cut(&it.name), it.prediction, it.share));
     let all = regions.chain([("the program".to_owned(), row.total, None)]);
     let table = Table::new(all)
@@ -68,7 +64,7 @@ fn point(context: &PredictionContext<'_>, row: &PredictedPoint<'_>) -> String {
         .right("PREDICTED", |(_, it, _)| context.with_unit(it.value))
         .right(interval_title(context), |(_, it, _)| interval(context, *it))
         .right("SHARE", |(.., share)| share.map_or(String::new(), units::percent));
-    let mut text = format!("at {}\n\n{table}", at.join(", "));
+    let mut text = format!("at {}\n\n{table}", in_words(row.at.iter().copied()));
     if let Some(role) = &row.role {
         text += &format!("\nThe longest role is `{role}`.\n");
     }
@@ -79,16 +75,13 @@ fn point(context: &PredictionContext<'_>, row: &PredictedPoint<'_>) -> String {
 }
 
 fn cut(name: &str) -> String {
-    let name = &*user_io::print::escape_line(name);
-    if name.is_empty() {
-        return "(all)".to_owned();
+    let name = user_io::print::escape_line(name);
+    match name.chars().count() {
+        0 => "(all)".to_owned(),
+        n if n <= N_NAME_MAX => name.into_owned(),
+        // The end of a path says more than its beginning.
+        n => format!("…{}", name.chars().skip(n - N_NAME_MAX + 1).collect::<String>()),
     }
-    if name.chars().count() <= N_NAME_MAX {
-        return name.to_owned();
-    }
-    // The end of a path says more than its beginning.
-    let n_cut = name.chars().count() - N_NAME_MAX + 1;
-    format!("…{}", name.chars().skip(n_cut).collect::<String>())
 }
 
 /// Table of the whole program at many points.
@@ -142,38 +135,29 @@ fn of_best(context: &PredictionContext<'_>, best: &[Best<'_>]) -> String {
     let Some(name) = options.parameter() else { return String::new() };
     let mut text = format!("\nBest `{name}`, {}:\n", options.in_words());
     for Best { others, found } in best {
-        let at: Vec<String> =
-            others.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        let at = if at.is_empty() { String::new() } else { format!("{}: ", at.join(", ")) };
-        text += &match found {
-            None => format!("  {at}none reaches it\n"),
-            Some(found) => {
-                let [value, low, high] =
-                    [found.prediction.value, found.prediction.low, found.prediction.high]
-                        .map(|it| context.with_unit(it));
-                let cost = found
-                    .core_hours
-                    .map_or(String::new(), |it| format!(", {} core-hours", short(it)));
-                let efficiency = 100.0 * found.efficiency;
-                format!(
-                    "  {at}{name} = {}, {value} ({low} to {high}), efficiency {efficiency:.1} %{cost}\n",
-                    found.value
-                )
-            }
+        let at = in_words(others.iter().copied());
+        let at = if at.is_empty() { at } else { at + ": " };
+        let Some(found) = found else {
+            text += &format!("  {at}none reaches it\n");
+            continue;
         };
+        let (value, interval) =
+            (context.with_unit(found.prediction.value), interval(context, found.prediction));
+        let cost = found.core_hours.map(|it| format!(", {} core-hours", short(it)));
+        text += &format!(
+            "  {at}{name} = {}, {value} ({interval}), efficiency {:.1} %{}\n",
+            found.value,
+            100.0 * found.efficiency,
+            cost.unwrap_or_default()
+        );
     }
     text
 }
 
 /// Keeps each sentence once.
 fn unique(all: Vec<String>) -> Vec<String> {
-    let mut unique: Vec<String> = Vec::new();
-    for one in all {
-        if !unique.contains(&one) {
-            unique.push(one);
-        }
-    }
-    unique
+    let mut seen = HashSet::new();
+    all.into_iter().filter(|sentence| seen.insert(sentence.clone())).collect()
 }
 
 /// Warnings as sentences, each once; one sentence per parameter for all points outside of the measured range.

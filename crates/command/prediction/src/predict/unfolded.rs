@@ -8,10 +8,10 @@
 
 use super::engine;
 use super::options::{GraphOptions, Options};
-use crate::text::short;
+use crate::text::{in_words, short};
 use crate::values::{self, ParameterPoint};
 use crate::{graph, input};
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use display::{table::Table, units};
 use experiment::Expression;
 use fitting::{ModelFile, Prediction};
@@ -19,8 +19,8 @@ use program_graph::compose::{Amount, ComposedTime, Machine, Setting, evaluate, u
 use program_graph::{Graph, GraphNode, Role};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::process::ExitCode;
+use user_io::ensure_option;
 use user_io::exit::BadOption;
 
 /// Number of regions that the table shows.
@@ -29,23 +29,13 @@ const N_SHOWN: usize = 12;
 /// Predictions of the models, by metric and region.
 type Amounts = BTreeMap<(&'static str, String), Prediction>;
 
-/// What is to be predicted, and from what.
+/// Graph, models and machine of a prediction.
 struct GraphPrediction<'a> {
     options: &'a GraphOptions,
     graph: Graph,
     file: ModelFile,
     machine: Machine,
     ranks: Expression,
-}
-
-/// Input of one evaluation.
-struct EvaluationInput<'a> {
-    parameters: &'a BTreeMap<String, f64>,
-    n_ranks: usize,
-    amounts: &'a Amounts,
-    /// Value of a model's interval to use.
-    end: fn(&Prediction) -> f64,
-    seed: Option<u64>,
 }
 
 /// Result at one point.
@@ -91,23 +81,17 @@ impl GraphPrediction<'_> {
         let parameters: BTreeMap<String, f64> =
             point.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let ranks = self.ranks.value(&parameters).context(BadOption)?;
-        ensure!(
+        ensure_option!(
             (1.0..=1e6).contains(&ranks),
-            anyhow!("`--ranks {}` is {ranks}, which is not a number of ranks", self.options.ranks)
-                .context(BadOption)
+            "`--ranks {}` is {ranks}, which is not a number of ranks",
+            self.options.ranks
         );
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
         let n_ranks = ranks.round() as usize;
         let amounts = self.amounts(point)?;
         let seed = self.options.seed;
         let at = |end: fn(&Prediction) -> f64, seed| {
-            self.composed(&EvaluationInput {
-                parameters: &parameters,
-                n_ranks,
-                amounts: &amounts,
-                end,
-                seed,
-            })
+            self.composed((&parameters, &amounts), n_ranks, end, seed)
         };
         let (composed, notes) = at(|predicted| predicted.value, seed)?;
         let [low, high] =
@@ -117,11 +101,10 @@ impl GraphPrediction<'_> {
             let seed = seed.map(|seed| seed.wrapping_add(draw));
             totals_s.push(at(|predicted| predicted.value, seed)?.0.total_s);
         }
-        let draws = DrawStatistics::of(totals_s);
+        let [low_s, total_s, high_s] = low_mean_high(totals_s);
         // The intervals of the models extend that of the draws at its ends.
-        let low_s = draws.low_s * (low.total_s / composed.total_s).min(1.0);
-        let high_s = draws.high_s * (high.total_s / composed.total_s).max(1.0);
-        let total_s = draws.mean_s;
+        let low_s = low_s * (low.total_s / composed.total_s).min(1.0);
+        let high_s = high_s * (high.total_s / composed.total_s).max(1.0);
         Ok(Row { at: point.clone(), n_ranks, composed, total_s, low_s, high_s, notes })
     }
 
@@ -146,16 +129,20 @@ impl GraphPrediction<'_> {
         Ok(amounts)
     }
 
-    /// Evaluates the program at a point.
-    fn composed(&self, input: &EvaluationInput<'_>) -> anyhow::Result<(ComposedTime, Vec<String>)> {
-        let EvaluationInput { parameters, n_ranks, amounts, end, seed } = *input;
+    /// Evaluates the program at a point, with the value of each interval that `end` takes.
+    fn composed(
+        &self,
+        (parameters, amounts): (&BTreeMap<String, f64>, &Amounts),
+        n_ranks: usize,
+        end: fn(&Prediction) -> f64,
+        seed: Option<u64>,
+    ) -> anyhow::Result<(ComposedTime, Vec<String>)> {
         let value_of = |name: &str, rank: u32| {
-            let Some(named) = self.options.names.iter().find(|named| named.name == name) else {
-                return parameters.get(name).copied();
-            };
+            let named = self.options.names.iter().find(|(known, _)| known == name);
+            let Some((_, value)) = named else { return parameters.get(name).copied() };
             let mut known = parameters.clone();
             known.insert("rank".to_owned(), f64::from(rank));
-            named.value.value(&known).ok()
+            value.value(&known).ok()
         };
         let unknown = std::cell::RefCell::new(BTreeSet::new());
         let amount_of = |role: &Role, node: &GraphNode, amount| {
@@ -184,22 +171,14 @@ impl GraphPrediction<'_> {
     }
 }
 
-/// Mean and interval of the times of several draws.
-struct DrawStatistics {
-    mean_s: f64,
-    low_s: f64,
-    high_s: f64,
-}
-
-impl DrawStatistics {
-    fn of(mut totals_s: Vec<f64>) -> Self {
-        totals_s.sort_by(f64::total_cmp);
-        let last = totals_s.len() - 1;
-        // The interval of less than 40 draws is from the smallest to the largest one.
-        let outside = totals_s.len() / 40;
-        let mean_s = totals_s.iter().sum::<f64>() / totals_s.len() as f64;
-        Self { mean_s, low_s: totals_s[outside], high_s: totals_s[last - outside] }
-    }
+/// Mean of the times of several draws, between the ends of the interval that holds 95 percent of them.
+fn low_mean_high(mut totals_s: Vec<f64>) -> [f64; 3] {
+    totals_s.sort_by(f64::total_cmp);
+    let last = totals_s.len() - 1;
+    // The interval of less than 40 draws is from the smallest to the largest one.
+    let outside = totals_s.len() / 40;
+    let mean_s = totals_s.iter().sum::<f64>() / totals_s.len() as f64;
+    [totals_s[outside], mean_s, totals_s[last - outside]]
 }
 
 /// Returns whether measurements contain the operation: they begin behind `MPI_Init`.
@@ -234,11 +213,10 @@ fn as_json(rows: &[Row<'_>]) -> Value {
 }
 
 fn table(row: &Row<'_>) -> String {
-    let at: Vec<String> = row.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let composed = &row.composed;
     let mut text = format!(
         "{}, {} ranks: {} s ({} to {}), of it waiting {:.1} %\n",
-        at.join(", "),
+        in_words(row.at.iter().copied()),
         row.n_ranks,
         short(row.total_s),
         short(row.low_s),
@@ -252,8 +230,6 @@ fn table(row: &Row<'_>) -> String {
         .right("", |it| units::percent(it.on_path_s / composed.total_s))
         .left("", |_| "of the critical path");
     text += &regions.to_string();
-    for note in &row.notes {
-        writeln!(text, "! {note}").expect("text grows without failing");
-    }
+    row.notes.iter().for_each(|note| text += &format!("! {note}\n"));
     text
 }

@@ -5,10 +5,9 @@ use super::smpi::Replay;
 use crate::predict::options::Engine;
 use crate::text::short;
 use display::{table::Table, units};
-use program_graph::compose::ComposedTime;
+use program_graph::compose::{ComposedTime, PathInterval, RankTime};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
 /// Most legs of the critical path that are listed, from its end.
@@ -32,39 +31,24 @@ pub(super) struct EngineResult<'a> {
 
 /// Text with both predictions beside the measured time, and where the time goes.
 pub(super) fn text(result: &EngineResult<'_>) -> String {
-    let mut text = String::new();
-    add(
-        &mut text,
-        format_args!(
-            "{}: {} ranks, on `{}`\n",
-            result.run.display(),
-            result.input.program.n_ranks(),
-            result.machine_name
-        ),
-    );
-    if let Some(measured_s) = result.input.measured_s {
-        add(&mut text, format_args!("measured   {:>10} s", short(measured_s)));
+    let (input, composed_s) = (&result.input, result.composed.total_s);
+    let (run, n_ranks) = (result.run.display(), input.program.n_ranks());
+    let mut text = format!("{run}: {n_ranks} ranks, on `{}`\n\n", result.machine_name);
+    if let Some(measured_s) = input.measured_s {
+        text += &format!("measured   {:>10} s\n", short(measured_s));
     }
-    let composed_s = result.composed.total_s;
     let interval = result.limits_s.map(|[low_s, high_s]| {
         format!("   {} to {} s by the network's intervals", short(low_s), short(high_s))
     });
-    let error = result.error(composed_s);
-    let interval = interval.unwrap_or_default();
-    add(&mut text, format_args!("composed   {:>10} s{error}{interval}", short(composed_s)));
-    if let Some(replay) = &result.replay {
-        let (total_s, error) = (replay.total_s, result.error(replay.total_s));
-        let took = short(replay.took_s);
-        add(
-            &mut text,
-            format_args!("SMPI       {:>10} s{error}   replayed in {took} s", short(total_s)),
-        );
+    let (error, interval) = (result.error(composed_s), interval.unwrap_or_default());
+    text += &format!("composed   {:>10} s{error}{interval}\n", short(composed_s));
+    if let Some(Replay { total_s, took_s }) = result.replay {
+        let (error, took) = (result.error(total_s), short(took_s));
+        text += &format!("SMPI       {:>10} s{error}   replayed in {took} s\n", short(total_s));
     }
-    regions(&mut text, result);
-    path(&mut text, result);
-    for note in &result.input.notes {
-        add(&mut text, format_args!("! {note}"));
-    }
+    text += &regions(&result.composed);
+    text += &path(&result.composed);
+    input.notes.iter().for_each(|note| text += &format!("! {note}\n"));
     text
 }
 
@@ -81,8 +65,8 @@ impl EngineResult<'_> {
     }
 }
 
-fn regions(text: &mut String, result: &EngineResult<'_>) {
-    let composed = &result.composed;
+/// Table of the regions, and the share of waiting.
+fn regions(composed: &ComposedTime) -> String {
     let share = |time_s: f64| units::percent(time_s / composed.total_s);
     let shown = composed.regions.iter().filter(|region| 0.0 < region.longest_s);
     let table = Table::new(shown)
@@ -92,16 +76,12 @@ fn regions(text: &mut String, result: &EngineResult<'_>) {
         .right("waiting", |it| short(it.waiting_s))
         .right("share", |it| share(it.mean_s))
         .right("critical path", |it| share(it.on_path_s));
-    add(text, format_args!("\n{table}"));
-    add(
-        text,
-        format_args!("ranks wait {:.1} % of the time for others", 100.0 * composed.waiting_share()),
-    );
+    let waiting = 100.0 * composed.waiting_share();
+    format!("\n{table}\nranks wait {waiting:.1} % of the time for others\n")
 }
 
-/// Adds the ranks that are longest on the critical path.
-fn path(text: &mut String, result: &EngineResult<'_>) {
-    let composed = &result.composed;
+/// Line with the ranks that are longest on the critical path.
+fn path(composed: &ComposedTime) -> String {
     let mut stays: BTreeMap<u32, f64> = BTreeMap::new();
     for leg in &composed.path {
         *stays.entry(leg.rank).or_default() += leg.to_s - leg.from_s;
@@ -109,21 +89,15 @@ fn path(text: &mut String, result: &EngineResult<'_>) {
     let mut stays: Vec<(u32, f64)> = stays.into_iter().collect();
     stays.sort_by(|a, b| b.1.total_cmp(&a.1));
     let share = |time_s: f64| 100.0 * time_s / composed.total_s;
-    let shown = stays
-        .iter()
-        .take(N_RANKS_SHOWN)
-        .filter(|(_, stay_s)| SHARE_MIN <= stay_s / composed.total_s);
+    let is_long = |(_, stay_s): &&(u32, f64)| SHARE_MIN <= stay_s / composed.total_s;
+    let shown = stays.iter().take(N_RANKS_SHOWN).filter(is_long);
     let mut parts: Vec<String> =
         shown.map(|(rank, stay_s)| format!("rank {rank} ({:.1} %)", share(*stay_s))).collect();
     if let Some(n_more @ 1..) = stays.len().checked_sub(parts.len()) {
         parts.push(format!("{n_more} more"));
     }
     parts.push(format!("messages ({:.1} %)", share(composed.path_transfer_s)));
-    add(text, format_args!("critical path: {}", parts.join(", ")));
-}
-
-fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(text, "{line}").expect("text grows without failing");
+    format!("critical path: {}\n", parts.join(", "))
 }
 
 /// JSON object with `predictions`: the whole program, with region null, by the chosen engine; then the regions of the
@@ -148,11 +122,10 @@ pub(super) fn as_json(result: &EngineResult<'_>) -> Value {
             "waiting": region.waiting_s, "on_critical_path": region.on_path_s,
         }));
     }
+    let replay = result.replay.as_ref();
     let engines = json!({
         "composed": { "value": composed.total_s, "low": low_s, "high": high_s },
-        "smpi": result.replay.as_ref().map(|replay| {
-            json!({ "value": replay.total_s, "replay_s": replay.took_s })
-        }),
+        "smpi": replay.map(|it| json!({ "value": it.total_s, "replay_s": it.took_s })),
     });
     json!({
         "engine": result.engine,
@@ -169,7 +142,7 @@ pub(super) fn as_json(result: &EngineResult<'_>) -> Value {
 }
 
 fn ranks(result: &EngineResult<'_>) -> Value {
-    let rank = |rank: &program_graph::compose::RankTime| {
+    let rank = |rank: &RankTime| {
         json!({ "end_s": rank.end_s, "compute_s": rank.compute_s,
             "waiting_s": rank.waiting_s, "transfer_s": rank.transfer_s })
     };
@@ -179,7 +152,8 @@ fn ranks(result: &EngineResult<'_>) -> Value {
 fn path_json(result: &EngineResult<'_>) -> Value {
     let legs = &result.composed.path;
     let last = &legs[legs.len().saturating_sub(N_LEGS_MAX)..];
-    let interval = |interval: &program_graph::compose::PathInterval| json!({ "rank": interval.rank, "from_s": interval.from_s, "to_s": interval.to_s });
+    let interval =
+        |it: &PathInterval| json!({ "rank": it.rank, "from_s": it.from_s, "to_s": it.to_s });
     json!({
         "legs": last.iter().map(interval).collect::<Vec<_>>(),
         "legs_left_out": legs.len() - last.len(),

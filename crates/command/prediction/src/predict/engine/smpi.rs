@@ -9,24 +9,18 @@ use anyhow::{Context, bail};
 use models::network::LinearPiece;
 use program_graph::compose::Machine;
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::fmt::Write;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use user_io::bounded_read;
+use user_io::print::indented_end;
 
 /// Lines of the replay's output that an error shows.
 const N_LINES_MAX: usize = 5;
 /// Algorithms of collectives. Those of MPICH for bcast, reduce and allreduce end a replay with an invalid `free`.
-const ALGORITHMS: [&str; 6] = [
-    "barrier:mpich",
-    "gather:mpich",
-    "scatter:mpich",
-    "allgather:mpich",
-    "alltoall:mpich",
-    "allreduce:rdb",
-];
+const ALGORITHMS: &str =
+    "barrier:mpich gather:mpich scatter:mpich allgather:mpich alltoall:mpich allreduce:rdb";
 
 /// Result of a replay.
 pub(super) struct Replay {
@@ -52,7 +46,7 @@ pub(super) fn replay(input: &Input, machine: &Machine, at_most_s: f64) -> anyhow
         .rsplit_once("Simulation time ")
         .and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
     let total_s = time_s.with_context(|| {
-        format!("`smpirun` printed no time; its last lines:{}", last_lines(&output))
+        format!("`smpirun` printed no time; its last lines:{}", indented_end(&output, N_LINES_MAX))
     })?;
     Ok(Replay { total_s, took_s })
 }
@@ -78,25 +72,20 @@ fn platform(machine: &Machine, n_ranks: usize, flops_per_s: f64) -> String {
 fn base(machine: &Machine) -> LinearPiece {
     let last = machine.network.lines().last();
     let last = last.copied().unwrap_or(LinearPiece::exact(0, 0.0, 0.0));
-    LinearPiece {
-        latency_s: last.latency_s.max(1e-12),
-        s_per_byte: last.s_per_byte.max(1e-15),
-        ..last
-    }
+    let (latency_s, s_per_byte) = (last.latency_s.max(1e-12), last.s_per_byte.max(1e-15));
+    LinearPiece { latency_s, s_per_byte, ..last }
 }
 
 /// Factors by length of the platform's bandwidth and latency.
 fn factors(machine: &Machine) -> [String; 2] {
     let base = base(machine);
-    let (mut bandwidth, mut latency) = (String::new(), String::new());
-    for line in machine.network.lines() {
-        let separator = if bandwidth.is_empty() { "" } else { ";" };
-        let from = line.from_bytes;
-        let of_bandwidth = base.s_per_byte / line.s_per_byte.max(1e-15);
-        let of_latency = line.latency_s / base.latency_s;
-        write!(bandwidth, "{separator}{from}:{of_bandwidth}").expect("text grows without failing");
-        write!(latency, "{separator}{from}:{of_latency}").expect("text grows without failing");
-    }
+    let by_length = |factor: &dyn Fn(&LinearPiece) -> f64| {
+        let lines = machine.network.lines().iter();
+        let factors = lines.map(|line| format!("{}:{}", line.from_bytes, factor(line)));
+        factors.collect::<Vec<_>>().join(";")
+    };
+    let bandwidth = by_length(&|line| base.s_per_byte / line.s_per_byte.max(1e-15));
+    let latency = by_length(&|line| line.latency_s / base.latency_s);
     [format!("--cfg=smpi/bw-factor:{bandwidth}"), format!("--cfg=smpi/lat-factor:{latency}")]
 }
 
@@ -114,7 +103,7 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
     command.args(["--cfg=network/weight-S:0"]).args(factors(machine));
     let eager_bytes = machine.network.eager_bytes.min(u64::from(u32::MAX >> 1));
     command.arg(format!("--cfg=smpi/send-is-detached-thresh:{eager_bytes}"));
-    command.args(ALGORITHMS.map(|algorithm| format!("--cfg=smpi/{algorithm}")));
+    command.args(ALGORITHMS.split(' ').map(|algorithm| format!("--cfg=smpi/{algorithm}")));
     command.args(["-replay", "trace.txt"]);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
     let name = program.to_string_lossy().into_owned();
@@ -138,18 +127,13 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
             at_most.as_secs_f64()
         ),
         Some(status) if !status.success() => {
-            bail!("`{name}` ended with {status}; its last lines:{}", last_lines(&output))
+            bail!(
+                "`{name}` ended with {status}; its last lines:{}",
+                indented_end(&output, N_LINES_MAX)
+            )
         }
         Some(_) => Ok(output),
     }
-}
-
-fn last_lines(output: &str) -> String {
-    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(N_LINES_MAX)..]
-        .iter()
-        .map(|line| format!("\n  {line}"))
-        .collect()
 }
 
 #[cfg(test)]
