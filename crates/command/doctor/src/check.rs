@@ -1,5 +1,6 @@
 //! Check of one thing on this machine, and how checks are shown.
 
+use display::ink::{Tone, paint};
 use serde_json::{Value, json};
 
 /// Result of a check.
@@ -19,9 +20,9 @@ pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) found: String,
     pub(crate) state: CheckResult,
-    /// What does not work, or works less well; empty when all is well.
+    /// Sentence about what does not work, or works less well; empty when all is well.
     pub(crate) costs: String,
-    /// What to do about it; empty when all is well.
+    /// Advice about it; empty when all is well.
     pub(crate) remedy: String,
 }
 
@@ -31,46 +32,29 @@ impl Check {
         Self { name, found: found.into(), state: CheckResult::Ok, costs, remedy }
     }
 
-    pub(crate) fn limited(
-        name: &'static str,
-        found: impl Into<String>,
-        [costs, remedy]: Advice,
-    ) -> Self {
-        Self { state: CheckResult::Limited, ..Self::missing(name, found, [costs, remedy]) }
+    pub(crate) fn limited(name: &'static str, found: impl Into<String>, advice: Advice) -> Self {
+        Self { state: CheckResult::Limited, ..Self::missing(name, found, advice) }
     }
 
-    pub(crate) fn missing(
-        name: &'static str,
-        found: impl Into<String>,
-        [costs, remedy]: Advice,
-    ) -> Self {
-        let found = found.into();
-        Self {
-            name,
-            found,
-            state: CheckResult::Missing,
-            costs: costs.into(),
-            remedy: remedy.into(),
-        }
+    pub(crate) fn missing(name: &'static str, found: impl Into<String>, advice: Advice) -> Self {
+        let [costs, remedy] = advice.map(str::to_owned);
+        Self { name, found: found.into(), state: CheckResult::Missing, costs, remedy }
     }
 }
 
 /// Costs and remedy of a check, in this order.
 pub(crate) type Advice<'a> = [&'a str; 2];
 
-/// Renders the checks for people: a line for each, and below it what is amiss.
-pub(crate) fn render(checks: &[Check], style: Style) -> String {
+/// Renders the checks for people: a line for each, and below it costs and remedy where something is amiss.
+pub(crate) fn render(checks: &[Check], color: bool) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let block = |check: &Check| {
-        let state = style.paint(check.state);
-        let mut text = format!("{state}  {:width$}  {}\n", check.name, check.found);
-        if !check.costs.is_empty() {
-            text += &format!("         {:width$}  {}\n", "", check.costs);
+        let Check { name, found, state, costs, remedy } = check;
+        let shown = format!("{}  {name:width$}  {found}\n", state.paint(state.name(), color));
+        match state {
+            CheckResult::Ok => shown,
+            _ => format!("{shown}{0:9}{0:width$}  {costs}\n{0:9}{0:width$}  -> {remedy}\n", ""),
         }
-        if !check.remedy.is_empty() {
-            text += &format!("         {:width$}  -> {}\n", "", check.remedy);
-        }
-        text
     };
     let amiss = checks.iter().filter(|check| check.state != CheckResult::Ok).count();
     let last = match amiss {
@@ -84,37 +68,28 @@ pub(crate) fn render(checks: &[Check], style: Style) -> String {
 /// One check as JSON.
 pub(crate) fn one_json(check: &Check) -> Value {
     json!({
-        "name": check.name, "found": check.found, "state": word(check.state),
+        "name": check.name, "found": check.found, "state": check.state.name(),
         "costs": check.costs, "remedy": check.remedy,
     })
 }
 
-/// Whether output is colored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Style {
-    pub(crate) color: bool,
-}
-
-impl Style {
-    fn paint(self, state: CheckResult) -> String {
-        self.colored(state, word(state))
+impl CheckResult {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Limited => "limited",
+            Self::Missing => "missing",
+        }
     }
 
-    pub(crate) fn colored(self, state: CheckResult, word: &str) -> String {
-        let code = match state {
-            CheckResult::Ok => 32,
-            CheckResult::Limited => 33,
-            CheckResult::Missing => 31,
+    /// Word in the color of this result, in a column.
+    pub(crate) fn paint(self, word: &str, color: bool) -> String {
+        let tone = match self {
+            Self::Ok => Tone::Good,
+            Self::Limited => Tone::Fair,
+            Self::Missing => Tone::Poor,
         };
-        if self.color { format!("\x1b[{code}m{word:7}\x1b[0m") } else { format!("{word:7}") }
-    }
-}
-
-fn word(state: CheckResult) -> &'static str {
-    match state {
-        CheckResult::Ok => "ok",
-        CheckResult::Limited => "limited",
-        CheckResult::Missing => "missing",
+        paint(color, tone, &format!("{word:7}"))
     }
 }
 
@@ -134,7 +109,7 @@ missing  slurm  no `srun`
 
 1 thing is missing or limited; the rest works without it
 ";
-        assert_eq!(render(&checks, Style { color: false }), expected);
+        assert_eq!(render(&checks, false), expected);
         assert_eq!(one_json(&checks[1])["state"], "missing");
     }
 }

@@ -13,7 +13,7 @@ mod step;
 mod trial;
 
 use super::mpi::Launcher;
-use crate::check::{Check, CheckResult, Style};
+use crate::check::{Check, CheckResult};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -24,14 +24,10 @@ use trial::{LongestWaits, RankCommand, StepOutcome};
 const LIMITS: LongestWaits =
     LongestWaits { start: Duration::from_secs(20), step: Duration::from_secs(10) };
 /// Steps that a program needs to change its size.
-const NEEDED: [TriedFeature; 6] = [
-    TriedFeature::Start,
-    TriedFeature::SpawnOne,
-    TriedFeature::Merge,
-    TriedFeature::Release,
-    TriedFeature::AnySource,
-    TriedFeature::Split,
-];
+const NEEDED: [TriedFeature; 6] = {
+    use TriedFeature::{AnySource, Merge, Release, SpawnOne, Split, Start};
+    [Start, SpawnOne, Merge, Release, AnySource, Split]
+};
 
 /// Longest detail in a line for people, in characters.
 const DETAIL_MAX: usize = 70;
@@ -48,78 +44,70 @@ pub(crate) struct LauncherReport {
 pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<LauncherReport> {
     let is_root = rustix::process::geteuid().is_root();
     let settings = known::settings(&launcher, is_root);
-    let options = known::options(&launcher).iter().map(OsString::from);
+    let mut command = vec![launcher.path.clone().into_os_string()];
+    command.extend(known::options(&launcher).iter().map(OsString::from));
+    command.extend_from_slice(words);
+    // A variable that the user has set stays, since programs get it, too.
+    let unset = settings.iter().copied().filter(|(name, _)| std::env::var_os(name).is_none());
     let start = RankCommand {
-        launcher: std::iter::once(launcher.path.clone().into_os_string())
-            .chain(options)
-            .chain(words.iter().cloned())
-            .collect(),
+        launcher: command,
         program: vec![std::env::current_exe()?.into(), "doctor-rank".into()],
-        // A variable that the user has set stays, since programs get it, too.
-        variables: settings
-            .iter()
-            .copied()
-            .filter(|(name, _)| std::env::var_os(name).is_none())
-            .collect(),
+        variables: unset.collect(),
     };
     // Open MPI is known not to connect programs of two launchers; trying it would take all of the time.
     let is_open = |step: &TriedFeature| *step != TriedFeature::Connect || !launcher.is_open_mpi;
-    let steps: Vec<TriedFeature> = TriedFeature::ALL.into_iter().filter(is_open).collect();
+    let steps: Vec<TriedFeature> = TriedFeature::all().into_iter().filter(is_open).collect();
     let steps = trial::conduct(&start, &steps, LIMITS);
     Ok(LauncherReport { launcher, steps, settings })
 }
 
 impl LauncherReport {
-    fn works(&self, step: TriedFeature) -> bool {
-        self.steps
-            .iter()
-            .any(|(one, outcome)| *one == step && matches!(outcome, StepOutcome::Works(_)))
+    /// Steps that do not work.
+    fn amiss(&self) -> impl Iterator<Item = TriedFeature> {
+        let works = |outcome: &StepOutcome| matches!(outcome, StepOutcome::Works(_));
+        self.steps.iter().filter(move |(_, outcome)| !works(outcome)).map(|(step, _)| *step)
+    }
+
+    /// Sentence about how a program changes its size with this library.
+    fn way(&self) -> &'static str {
+        let is_spawning = self.amiss().all(|step| !NEEDED.contains(&step));
+        known::way(&self.launcher, is_spawning)
     }
 
     /// Sums the results up as one check.
     pub(crate) fn check(&self) -> Check {
-        let found = format!("{}, {}", self.launcher.name(), self.launcher.path.display());
-        let way = known::way(&self.launcher, NEEDED.iter().all(|step| self.works(*step)));
-        if self.steps.iter().all(|(step, _)| self.works(*step)) {
+        let (found, way) = (self.launcher.name_and_path(), self.way());
+        let amiss: Vec<&str> = self.amiss().map(TriedFeature::words).collect();
+        if amiss.is_empty() {
             return Check::ok("dynamic processes", found);
         }
-        let amiss = self.steps.iter().filter(|(step, _)| !self.works(*step));
-        let amiss: Vec<&str> = amiss.map(|(step, _)| step.words()).collect();
         let costs = format!("not here: {}; {way}", amiss.join("; "));
         let remedy = "use MPICH 5 or Open MPI 5 with the settings below; see the guide, \"Make your program malleable\"";
         Check::limited("dynamic processes", found, [&costs, remedy])
     }
 
     /// Renders the results for people: a line per step, known defects, and what to set.
-    pub(crate) fn render(&self, style: Style) -> String {
-        let header = format!(
-            "\nProcesses started while a program runs: {}, {}\n",
-            self.launcher.name(),
-            self.launcher.path.display()
-        );
+    pub(crate) fn render(&self, color: bool) -> String {
+        let header = self.launcher.name_and_path();
         let line = |(step, outcome): &(TriedFeature, StepOutcome)| {
             let (state, word, detail) = outcome_parts(outcome);
-            let state = style.colored(state, word);
+            let state = state.paint(word, color);
             let line = format!("  {state}  {:26}  {}", step.words(), shortened(detail));
             format!("{}\n", line.trim_end())
         };
         let steps: String = self.steps.iter().map(line).collect();
         let defects = known::defects(&self.launcher).iter();
         let defects: String = defects.map(|defect| format!("  known: {defect}\n")).collect();
-        let way = known::way(&self.launcher, NEEDED.iter().all(|step| self.works(*step)));
-        let settings: Vec<String> = self
-            .settings
-            .iter()
-            .map(|(name, value)| format!("{name}={}", for_shells(value)))
-            .collect();
+        let setting = |(name, value): &mpi_abi::Setting| format!("{name}={}", for_shells(value));
+        let settings = self.settings.iter().map(setting).collect::<Vec<_>>().join(" ");
         let options = known::options(&self.launcher).join(" ");
-        let set = [
-            ("set: ", settings.join(" ")),
-            ("options, where ranks are more than cores: ", options),
-        ];
+        let set = [("set", settings), ("options, where ranks are more than cores", options)];
         let set = set.iter().filter(|(_, words)| !words.is_empty());
-        let set: String = set.map(|(what, words)| format!("  {what}{words}\n")).collect();
-        format!("{header}{steps}{defects}{set}  so: {way}\n")
+        let set: String = set.map(|(what, words)| format!("  {what}: {words}\n")).collect();
+        format!(
+            "\nProcesses started while a program runs: {header}\n{steps}{defects}{set}  so: {}\n",
+            self.way()
+        )
     }
 
     /// Results as JSON: the check, with the outcome of each step.
@@ -131,8 +119,7 @@ impl LauncherReport {
         let mut value = check;
         value["steps"] = self.steps.iter().map(step).collect();
         value["known"] = json!(known::defects(&self.launcher));
-        value["settings"] =
-            self.settings.iter().map(|(name, value)| (*name, *value)).collect::<Value>();
+        value["settings"] = self.settings.iter().copied().collect();
         value["options"] = json!(known::options(&self.launcher));
         value
     }
@@ -170,13 +157,9 @@ mod tests {
     use std::path::PathBuf;
 
     fn tried(of: impl Fn(TriedFeature) -> StepOutcome) -> LauncherReport {
-        let launcher = Launcher {
-            path: PathBuf::from("/opt/mpirun"),
-            is_open_mpi: false,
-            version: (5, 0),
-            text: "5.0.2".to_owned(),
-        };
-        let steps = TriedFeature::ALL.map(|step| (step, of(step))).to_vec();
+        let (path, text) = (PathBuf::from("/opt/mpirun"), "5.0.2".to_owned());
+        let launcher = Launcher { path, is_open_mpi: false, version: (5, 0), text };
+        let steps = TriedFeature::all().map(|step| (step, of(step))).to_vec();
         LauncherReport { settings: known::settings(&launcher, false), launcher, steps }
     }
 
@@ -189,14 +172,9 @@ mod tests {
             TriedFeature::Window => StepOutcome::NotTried,
             _ => StepOutcome::Works(String::new()),
         });
-        let check = some.check();
-        assert!(
-            check.costs.starts_with("not here: release them; one-sided, over worlds; malleable")
-        );
-        let text = some.render(Style { color: false });
-        assert_eq!(
-            text,
-            "
+        let costs = some.check().costs;
+        assert!(costs.starts_with("not here: release them; one-sided, over worlds; malleable"));
+        let expected = "
 Processes started while a program runs: MPICH 5.0.2, /opt/mpirun
   ok       start ranks
   ok       calls of several threads
@@ -214,8 +192,8 @@ Processes started while a program runs: MPICH 5.0.2, /opt/mpirun
   known: ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1
   set: MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER='tcp;ofi_rxm' MPIR_CVAR_ENABLE_HEAVY_YIELD=1
   so: malleable programs use ranks that were started beforehand, until what fails here works
-"
-        );
+";
+        assert_eq!(some.render(false), expected);
         let json = some.json(json!({"name": "dynamic processes"}));
         assert_eq!(json["steps"][4]["outcome"], "hangs");
         assert_eq!(json["settings"]["MPIR_CVAR_CH4_NETMOD"], "ofi");

@@ -1,4 +1,4 @@
-//! `sintonia doctor`: says what this machine offers, what is missing, what that costs and what to do.
+//! `sintonia doctor`: checks this machine, and names the cost and the remedy of everything that is missing.
 //!
 //! Each check looks at one thing and judges it in a pure function of the text it found, so that judgments are tested on
 //! any machine.
@@ -20,8 +20,9 @@ mod slurm;
 mod tools;
 
 use anyhow::Context;
-use check::{Check, Style, one_json, render};
+use check::{Check, one_json, render};
 use clap::Args;
+use dynamic::LauncherReport;
 pub use dynamic::rank;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -61,17 +62,17 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         let tried = tried.iter().map(|tried| tried.json(one_json(&tried.check())));
         format!("{:#}\n", checks.iter().map(one_json).chain(tried).collect::<Value>())
     } else {
-        let style = Style { color: terminal.stdout_style().color };
-        let all: Vec<Check> =
-            checks.into_iter().chain(tried.iter().map(dynamic::LauncherReport::check)).collect();
-        let details = tried.iter().map(|tried| tried.render(style));
-        render(&all, style) + &details.collect::<String>()
+        let color = terminal.stdout_style().color;
+        let of_launchers = tried.iter().map(LauncherReport::check);
+        let all: Vec<Check> = checks.into_iter().chain(of_launchers).collect();
+        let details = tried.iter().map(|tried| tried.render(color));
+        render(&all, color) + &details.collect::<String>()
     };
     user_io::print::result(&text)
 }
 
 /// Tries the launcher that is named, or all that are in `PATH`.
-fn try_launchers(options: &Options) -> anyhow::Result<Vec<dynamic::LauncherReport>> {
+fn try_launchers(options: &Options) -> anyhow::Result<Vec<LauncherReport>> {
     let Some((launcher, words)) = options.launcher.split_first() else {
         let launchers = if options.quick { Vec::new() } else { mpi::launchers() };
         return launchers.into_iter().map(|launcher| dynamic::attempt(launcher, &[])).collect();

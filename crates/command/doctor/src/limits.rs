@@ -99,11 +99,8 @@ mod tests {
 
     #[test]
     fn room_is_judged_by_what_a_run_needs() {
-        check(
-            &room_in("/dev/shm", 64 * MIB, 60 * MIB),
-            "60 of 64 MiB free in /dev/shm",
-            CheckResult::Limited,
-        );
+        let found = "60 of 64 MiB free in /dev/shm";
+        check(&room_in("/dev/shm", 64 * MIB, 60 * MIB), found, CheckResult::Limited);
         check(&room_in("/x", 2048 * MIB, 64 * MIB), "64 of 2048 MiB free in /x", CheckResult::Ok);
         check(&open_files(Some(256)), "256", CheckResult::Limited);
         check(&open_files(Some(1024)), "1024", CheckResult::Ok);

@@ -4,16 +4,7 @@ use crate::check::Check;
 use crate::commands;
 use std::path::{Path, PathBuf};
 
-const NAMES: [&str; 8] = [
-    "mpirun",
-    "mpiexec",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "mpiexec.hydra",
-    "prterun",
-];
+const NAMES: &str = "mpirun mpiexec mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich mpiexec.hydra prterun";
 
 /// The launcher of an MPI library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +21,7 @@ pub(crate) struct Launcher {
 impl Launcher {
     /// Launcher at this path; `None` if its make is unknown.
     pub(crate) fn at(path: &Path) -> Option<Self> {
-        Self::from_version_text(
-            &commands::output_of(&path.to_string_lossy(), &["--version"])?,
-            path,
-        )
+        Self::from_version_text(&version_text(path)?, path)
     }
 
     fn from_version_text(text: &str, path: &Path) -> Option<Self> {
@@ -44,10 +32,19 @@ impl Launcher {
         Some(Self { path: path.to_owned(), is_open_mpi, version, text })
     }
 
+    /// Name of the library, with its version, and path of the launcher.
+    pub(crate) fn name_and_path(&self) -> String {
+        format!("{}, {}", self.name(), self.path.display())
+    }
+
     /// Name of the library, with its version.
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> String {
         format!("{} {}", if self.is_open_mpi { "Open MPI" } else { "MPICH" }, self.text)
     }
+}
+
+fn version_text(launcher: &Path) -> Option<String> {
+    commands::output_of(&launcher.to_string_lossy(), &["--version"])
 }
 
 /// Launchers in `PATH`, one for each library and version, most usual names first.
@@ -65,9 +62,7 @@ pub(crate) fn launchers() -> Vec<Launcher> {
 pub(crate) fn libraries() -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     for path in distinct() {
-        let Some(text) = commands::output_of(&path.to_string_lossy(), &["--version"]) else {
-            continue;
-        };
+        let Some(text) = version_text(&path) else { continue };
         let check = judge(&text, &path);
         if !checks.iter().any(|known| same_library(known, &check)) {
             checks.push(check);
@@ -87,7 +82,7 @@ pub(crate) fn libraries() -> Vec<Check> {
 fn distinct() -> Vec<PathBuf> {
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut paths: Vec<PathBuf> = Vec::new();
-    for path in NAMES.into_iter().filter_map(commands::find) {
+    for path in NAMES.split(' ').filter_map(commands::find) {
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !seen.contains(&target) {
             seen.push(target);
@@ -115,7 +110,7 @@ fn judge(text: &str, path: &Path) -> Check {
         let found = format!("a launcher of unknown make, {}", path.display());
         return Check::limited("MPI", found, advice);
     };
-    let found = format!("{}, {}", launcher.name(), path.display());
+    let found = launcher.name_and_path();
     let costs = match (launcher.is_open_mpi, launcher.version) {
         (true, (..=4, _)) => {
             "MPI_Comm_spawn hangs now and then: a child stays in its start-up (openpmix #2735)"
@@ -148,31 +143,20 @@ mod tests {
     #[track_caller]
     fn check(said: &str, found: &str, state: CheckResult) {
         let check = judge(said, Path::new("/usr/bin/mpirun"));
-        assert_eq!((check.found.as_str(), check.state), (found, state));
+        assert_eq!((check.found, check.state), (format!("{found}, /usr/bin/mpirun"), state));
     }
 
     #[test]
     fn a_launcher_says_which_library_it_is_of() {
+        use CheckResult::{Limited, Ok};
         let open_mpi_4 =
             "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/";
-        check(open_mpi_4, "Open MPI 4.1.4, /usr/bin/mpirun", CheckResult::Limited);
-        check("mpiexec (Open MPI) 5.0.11\n", "Open MPI 5.0.11, /usr/bin/mpirun", CheckResult::Ok);
-        check(
-            "HYDRA build details:\n  Version:   4.0.2\n",
-            "MPICH 4.0.2, /usr/bin/mpirun",
-            CheckResult::Limited,
-        );
-        check(
-            "HYDRA build details:\n  Version:   4.3.0rc1\n",
-            "MPICH 4.3.0rc1, /usr/bin/mpirun",
-            CheckResult::Ok,
-        );
-        check(
-            "HYDRA build details:\n  Version:   5.0.2\n",
-            "MPICH 5.0.2, /usr/bin/mpirun",
-            CheckResult::Ok,
-        );
-        check("true 9.1\n", "a launcher of unknown make, /usr/bin/mpirun", CheckResult::Limited);
-        check("what?", "a launcher of unknown make, /usr/bin/mpirun", CheckResult::Limited);
+        check(open_mpi_4, "Open MPI 4.1.4", Limited);
+        check("mpiexec (Open MPI) 5.0.11\n", "Open MPI 5.0.11", Ok);
+        check("HYDRA build details:\n  Version:   4.0.2\n", "MPICH 4.0.2", Limited);
+        check("HYDRA build details:\n  Version:   4.3.0rc1\n", "MPICH 4.3.0rc1", Ok);
+        check("HYDRA build details:\n  Version:   5.0.2\n", "MPICH 5.0.2", Ok);
+        check("true 9.1\n", "a launcher of unknown make", Limited);
+        check("what?", "a launcher of unknown make", Limited);
     }
 }

@@ -16,12 +16,12 @@ use models::network::{Locality, NetModel, Networks, Pair};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use user_io::option_value::within;
 use user_io::result_file;
 use user_io::terminal::Terminal;
 
@@ -51,10 +51,10 @@ when it is run with `--network network.json`.";
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Time for each pair of ranks
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = |text: &str| within(text, 1e-3..=1e5))]
     seconds: f64,
     /// Time after which the measurement is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true, value_parser = |text: &str| within(text, 1e-3..=1e5))]
     at_most: f64,
     /// Print the times and the lines as JSON
     #[arg(long)]
@@ -65,12 +65,6 @@ pub struct Options {
     /// Launcher with its options, without a program
     #[arg(required = true, last = true, value_name = "LAUNCHER")]
     launcher: Vec<OsString>,
-}
-
-/// Parses a time, in s, that users may reasonably wait.
-fn seconds(text: &str) -> Result<f64, String> {
-    let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e5).contains(time_s));
-    time_s.ok_or_else(|| "write a number from 0.001 to 100000".to_owned())
 }
 
 /// Measures and shows the result.
@@ -97,12 +91,9 @@ fn ranks(options: &Options) -> anyhow::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let name = launcher.to_string_lossy();
     let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
-    let output = match reader(&mut child) {
-        Ok(output) => output,
-        Err(error) => {
-            end(&mut child)?;
-            return Err(error).context("no thread can be started; see `ulimit -u`");
-        }
+    let Ok(output) = reader(&mut child) else {
+        end(&mut child)?;
+        bail!("no thread can be started; see `ulimit -u`");
     };
     let at_most =
         Duration::try_from_secs_f64(options.at_most).context("`--at-most` is out of range")?;
@@ -163,15 +154,13 @@ fn picture(pairs: &[Pair]) -> String {
 /// Medians of a pair with their intervals, and the times of its model.
 fn line(pair: &Pair) -> ChartLine {
     let samples = &pair.model.samples;
-    let longest = samples.iter().map(|sample| sample.n_bytes).max().unwrap_or(1).max(1);
     // A message of 0 bytes is drawn where one of 1 byte is.
     let x = |n_bytes: u64| n_bytes.max(1) as f64;
+    let longest = samples.iter().map(|sample| x(sample.n_bytes)).fold(1.0, f64::max);
+    let one_way = |at: f64| [at, pair.model.one_way_s(display::units::whole(at))];
     ChartLine {
         name: format!("{} and {}", pair.from, pair.to),
-        line: chart::steps(1.0, longest as f64)
-            .into_iter()
-            .map(|at| [at, pair.model.one_way_s(display::units::whole(at))])
-            .collect(),
+        line: chart::steps(1.0, longest).into_iter().map(one_way).collect(),
         intervals: samples.iter().map(|it| [x(it.n_bytes), it.low_s, it.high_s]).collect(),
         points: samples.iter().map(|it| [x(it.n_bytes), it.median_s]).collect(),
         ..ChartLine::default()
@@ -186,23 +175,20 @@ const NS_PER_KIB: f64 = 1024e9;
 fn table(pairs: &[Pair]) -> String {
     let nodes: BTreeSet<&String> = pairs.iter().flat_map(|pair| &pair.nodes).flatten().collect();
     let are_several = 1 < nodes.len();
-    let mut text = String::new();
-    for pair in pairs {
-        add(&mut text, &title(pair, are_several), &pair.model);
-    }
+    let section_of = |pair: &Pair| section(&title(pair, are_several), &pair.model);
+    let mut text: String = pairs.iter().map(section_of).collect();
     if are_several {
         let networks = Networks::of(pairs);
         let n_pairs = |place| pairs.iter().filter(|pair| pair.place == Some(place)).count();
         let within = ("inside a node", networks.within_node, n_pairs(Locality::WithinNode));
         let between = ("between nodes", networks.between_nodes, n_pairs(Locality::BetweenNodes));
         for (what, model, n_pairs) in [within, between] {
-            match model {
-                Some(model) if n_pairs == 1 => add(&mut text, &format!("{what}, 1 pair"), &model),
-                Some(model) => {
-                    add(&mut text, &format!("{what}, the middle of {n_pairs} pairs"), &model);
-                }
-                None => text.push_str("inside a node: no two ranks share one\n"),
-            }
+            let of =
+                if n_pairs == 1 { "1 pair" } else { &format!("the middle of {n_pairs} pairs") };
+            text += &match model {
+                Some(model) => section(&format!("{what}, {of}"), &model),
+                None => "inside a node: no two ranks share one\n".to_owned(),
+            };
         }
     }
     text
@@ -217,7 +203,8 @@ fn title(pair: &Pair, are_several: bool) -> String {
     }
 }
 
-fn add(text: &mut String, title: &str, model: &NetModel) {
+/// Title, with the table of a model and examples.
+fn section(title: &str, model: &NetModel) -> String {
     let margin = |value: f64, margin: f64| format!("{value:.2} +- {margin:.2}");
     let table = Table::new(&model.pieces)
         .right("from bytes", |it| it.from_bytes.to_string())
@@ -228,7 +215,7 @@ fn add(text: &mut String, title: &str, model: &NetModel) {
     let examples = [(8, "8 B"), (1 << 10, "1 KiB"), (64 << 10, "64 KiB"), (1 << 20, "1 MiB")];
     let times =
         examples.map(|(n_bytes, name)| format!("{name} {:.2} us", 1e6 * model.one_way_s(n_bytes)));
-    writeln!(text, "{title}\n{table}one way: {}\n", times.join(", ")).expect("a string grows");
+    format!("{title}\n{table}one way: {}\n\n", times.join(", "))
 }
 
 #[cfg(test)]
@@ -240,13 +227,8 @@ mod tests {
         let sample = |power: u32| {
             let n_bytes = 1_u64 << power;
             let median_s = 1e-6 + 1e-9 * n_bytes as f64;
-            LengthSample {
-                n_bytes,
-                median_s,
-                low_s: 0.9 * median_s,
-                high_s: 1.1 * median_s,
-                n_times: 9,
-            }
+            let (low_s, high_s) = (0.9 * median_s, 1.1 * median_s);
+            LengthSample { n_bytes, median_s, low_s, high_s, n_times: 9 }
         };
         let samples: Vec<LengthSample> = (0..21).map(sample).collect();
         Pair::new((0, to), ["a"; 2], NetModel::fit(&samples).expect("enough samples"))

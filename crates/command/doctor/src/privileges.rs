@@ -16,20 +16,16 @@ fn attach(scope: Option<&str>, is_root: bool) -> Check {
     let level: u8 = scope.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
     let found = format!("ptrace scope {level}");
     let watched = "`sintonia attach` cannot enter programs that run already; those started by `sintonia run` can be watched";
+    let limited = |advice| Check::limited("attach", found.as_str(), advice);
     match level {
         0 => Check::ok("attach", found),
         1 | 2 if is_root => Check::ok("attach", format!("{found}, as root")),
-        1 => Check::limited(
-            "attach",
-            found,
-            [watched, "as root: `sysctl kernel.yama.ptrace_scope=0`"],
-        ),
-        2 => Check::limited("attach", found, [watched, "attach as root"]),
-        _ => Check::missing(
-            "attach",
-            found,
-            [watched, "it can be lowered only by a restart of the machine"],
-        ),
+        1 => limited([watched, "as root: `sysctl kernel.yama.ptrace_scope=0`"]),
+        2 => limited([watched, "attach as root"]),
+        _ => {
+            let remedy = "it can be lowered only by a restart of the machine";
+            Check::missing("attach", found, [watched, remedy])
+        }
     }
 }
 

@@ -27,7 +27,7 @@ fn clock(cpuinfo: &str) -> Check {
 
 /// Judges the cores this process may use, and the quota on them: `cpu.max` as `<used> <period>` or `max <period>`.
 fn cores(n_cores: usize, quota: Option<&str>) -> Check {
-    let found = if n_cores == 1 { "1 core".to_owned() } else { format!("{n_cores} cores") };
+    let found = display::units::plural(n_cores as u64, "core");
     let quota = quota.and_then(|text| {
         let (used, period) = text.trim().split_once(' ')?;
         Some(used.parse::<f64>().ok()? / period.parse::<f64>().ok()?)

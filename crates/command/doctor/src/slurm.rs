@@ -31,19 +31,16 @@ fn judge(version: &str, list: &str, nodes: &str) -> Check {
         ];
         return Check::limited("slurm", format!("{version}, not running"), advice);
     };
-    let plugins: Vec<&str> = ["pmix", "pmi2", "cray_shasta"]
-        .into_iter()
-        .filter(|plugin| list.split_whitespace().any(|word| word.starts_with(plugin)))
-        .collect();
-    let found = format!("{version}, {n_nodes} nodes, MPI by {}", plugins.join(" and "));
+    let is_listed = |plugin: &&str| list.split_whitespace().any(|word| word.starts_with(plugin));
+    let plugins: Vec<_> = ["pmix", "pmi2", "cray_shasta"].into_iter().filter(is_listed).collect();
+    let by = match plugins.as_slice() {
+        [] => "no MPI plugin".to_owned(),
+        plugins => format!("MPI by {}", plugins.join(" and ")),
+    };
+    let found = format!("{version}, {n_nodes} nodes, {by}");
     if plugins.contains(&"pmix") {
         return Check::ok("slurm", found);
     }
-    let found = if plugins.is_empty() {
-        format!("{version}, {n_nodes} nodes, no MPI plugin")
-    } else {
-        found
-    };
     let advice = [
         "`srun` starts each rank of an Open MPI program as a world of its own; MPICH needs `--mpi=pmi2`",
         "use `mpirun` inside the job for Open MPI, or a Slurm built with PMIx",

@@ -14,10 +14,8 @@ pub(super) fn settings(launcher: &Launcher, is_root: bool) -> Vec<Setting> {
         } else {
             settings.push(("OMPI_MCA_mpi_yield_when_idle", "1"));
         }
-        if is_root {
-            settings
-                .extend([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
-        }
+        let as_root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
+        settings.extend(as_root.map(|name| (name, "1")).into_iter().filter(|_| is_root));
     } else if (4, 3) <= launcher.version {
         settings.extend(MPICH_SETTINGS);
     }

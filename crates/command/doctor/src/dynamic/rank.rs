@@ -46,7 +46,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 fn try_all(mpi: &Arc<Mpi>, names: &[String], began: Instant) -> anyhow::Result<()> {
     let world = Comm::world(mpi)?;
     let is_asked = |step: &TriedFeature| names.iter().any(|name| name == step.name());
-    for step in TriedFeature::ALL.into_iter().filter(is_asked) {
+    for step in TriedFeature::all().into_iter().filter(is_asked) {
         let done = attempt(step, &world, began);
         if world.rank() == 0 {
             let (verdict, text) = match done {
@@ -258,10 +258,10 @@ fn be_started(mpi: &Arc<Mpi>, step: &str) -> anyhow::Result<()> {
         add_up(&parent, true)?;
     } else if step == TriedFeature::Window.name() {
         fetch(mpi, &parent)?;
-    } else if let Some(step) =
-        [TriedFeature::AnySource, TriedFeature::Split].into_iter().find(|of| of.name() == step)
-    {
-        hear_each_other(&parent, true, step)?;
+    } else if step == TriedFeature::AnySource.name() {
+        hear_each_other(&parent, true, TriedFeature::AnySource)?;
+    } else if step == TriedFeature::Split.name() {
+        hear_each_other(&parent, true, TriedFeature::Split)?;
     } else {
         parent.send(&[std::process::id()], 0, TAG)?;
     }

@@ -25,55 +25,43 @@ pub(crate) enum TriedFeature {
     Connect,
 }
 
+use TriedFeature::{
+    AnySource, Background, Connect, Merge, Release, SpawnOne, Split, Start, Threads, Window,
+};
+
+/// All features, the most basic ones first, in the order in which they are declared: with the name on command lines and
+/// in JSON, and the description for people.
+const TABLE: [(TriedFeature, &str, &str); 10] = [
+    (Start, "start", "start ranks"),
+    (Threads, "threads", "calls of several threads"),
+    (SpawnOne, "spawn-one", "start a process"),
+    (Merge, "merge", "start several, merge"),
+    (Release, "release", "release them"),
+    (Background, "background", "start in the background"),
+    (Window, "window", "one-sided, over worlds"),
+    (AnySource, "any-source", "any source, over worlds"),
+    (Split, "split", "split, over worlds"),
+    (Connect, "connect", "connect another launcher's"),
+];
+
 impl TriedFeature {
     /// All steps, the most basic ones first.
-    pub(crate) const ALL: [Self; 10] = [
-        Self::Start,
-        Self::Threads,
-        Self::SpawnOne,
-        Self::Merge,
-        Self::Release,
-        Self::Background,
-        Self::Window,
-        Self::AnySource,
-        Self::Split,
-        Self::Connect,
-    ];
+    pub(crate) fn all() -> [Self; 10] {
+        TABLE.map(|(step, ..)| step)
+    }
 
     /// Name on command lines and in JSON.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Threads => "threads",
-            Self::SpawnOne => "spawn-one",
-            Self::Merge => "merge",
-            Self::Release => "release",
-            Self::Background => "background",
-            Self::Window => "window",
-            Self::AnySource => "any-source",
-            Self::Split => "split",
-            Self::Connect => "connect",
-        }
-    }
-
-    /// Returns whether the step starts processes.
-    pub(crate) fn starts_processes(self) -> bool {
-        !matches!(self, Self::Start | Self::Threads | Self::Connect)
+        TABLE[self as usize].1
     }
 
     /// Description of the step for people.
     pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Start => "start ranks",
-            Self::Threads => "calls of several threads",
-            Self::SpawnOne => "start a process",
-            Self::Merge => "start several, merge",
-            Self::Release => "release them",
-            Self::Background => "start in the background",
-            Self::Window => "one-sided, over worlds",
-            Self::AnySource => "any source, over worlds",
-            Self::Split => "split, over worlds",
-            Self::Connect => "connect another launcher's",
-        }
+        TABLE[self as usize].2
+    }
+
+    /// Returns whether the step starts processes.
+    pub(crate) fn starts_processes(self) -> bool {
+        !matches!(self, Start | Threads | Connect)
     }
 }

@@ -102,23 +102,17 @@ fn attempt(
     let mut open = left.next();
     let mut limit = limits.start;
     while let Some(step) = open {
-        let outcome = match job.next_line(limit) {
-            LineEvent::Line(line) => match line.split_once(MARK).map(|(_, answer)| answer) {
-                None => continue,
-                Some(answer) => match parse_outcome(answer, step) {
-                    Some(outcome) => outcome,
-                    None => {
-                        if let Some(port) = answer.strip_prefix("port ") {
-                            // If it does not start, the step that waits for it reaches its deadline.
-                            guest = start.job("1", ["--connect", port]).ok();
-                        }
-                        continue;
-                    }
-                },
-            },
-            LineEvent::Timeout => return done.push((step, StepOutcome::Hangs)),
-            LineEvent::End => return done.push((step, ending(&mut job))),
+        let line = match job.lines.recv_timeout(limit) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return done.push((step, StepOutcome::Hangs)),
+            Err(RecvTimeoutError::Disconnected) => return done.push((step, ending(&mut job))),
         };
+        let Some((_, answer)) = line.split_once(MARK) else { continue };
+        if let Some(port) = answer.strip_prefix("port ") {
+            // If it does not start, the step that waits for it reaches its deadline.
+            guest = start.job("1", ["--connect", port]).ok();
+        }
+        let Some(outcome) = parse_outcome(answer, step) else { continue };
         done.push((step, outcome));
         limit = limits.step;
         open = left.next();
@@ -143,11 +137,8 @@ fn ending(job: &mut Job) -> StepOutcome {
     let complaints = job.complaints();
     let has_words = |line: &&str| line.chars().any(char::is_alphabetic);
     let first = complaints.lines().map(str::trim).find(has_words).unwrap_or_default();
-    StepOutcome::Dies(if first.is_empty() {
-        status.to_string()
-    } else {
-        format!("{status}: {first}")
-    })
+    let separator = if first.is_empty() { "" } else { ": " };
+    StepOutcome::Dies(format!("{status}{separator}{first}"))
 }
 
 /// Environment variable that marks the processes of a job.
@@ -156,16 +147,6 @@ const VARIABLE: &str = "SINTONIA_DOCTOR_JOB";
 const GRACE: Duration = Duration::from_secs(3);
 /// Most bytes that are kept of each output of a job.
 const PRINTED_MAX: usize = 1 << 16;
-
-/// Result of waiting for a line of a job.
-#[derive(Debug, PartialEq, Eq)]
-enum LineEvent {
-    Line(String),
-    /// The job closed its output.
-    End,
-    /// No line came in time.
-    Timeout,
-}
 
 /// A running job. It ends, killed at the deadline, with all processes that it started, in whatever group or session; its
 /// files are removed when the value is dropped: MPI libraries keep them in a folder of ours.
@@ -212,15 +193,6 @@ impl Job {
         Ok(job)
     }
 
-    /// Waits for the next line, at most this long.
-    fn next_line(&self, within: Duration) -> LineEvent {
-        match self.lines.recv_timeout(within) {
-            Ok(line) => LineEvent::Line(line),
-            Err(RecvTimeoutError::Disconnected) => LineEvent::End,
-            Err(RecvTimeoutError::Timeout) => LineEvent::Timeout,
-        }
-    }
-
     /// Exit status of the job, if it ends by itself within [`GRACE`].
     fn ended(&mut self) -> Option<ExitStatus> {
         timed_command::wait(&mut self.child, GRACE).ok().flatten()
@@ -257,8 +229,8 @@ impl Job {
 
     /// Removes shared memory that killed ranks of this job left and that no process maps.
     fn sweep(&self) {
-        let left: Vec<PathBuf> =
-            library_files().filter(|path| !self.before.contains(path)).collect();
+        let is_new = |path: &PathBuf| !self.before.contains(path);
+        let left: Vec<PathBuf> = library_files().filter(is_new).collect();
         if left.is_empty() {
             return;
         }
@@ -318,6 +290,9 @@ fn names(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 mod tests {
     use super::*;
 
+    const LONG: Duration = Duration::from_secs(60);
+    const LONGEST: LongestWaits = LongestWaits { start: LONG, step: LONG };
+
     /// Launcher that is a shell script: its `$*` is `-n 2 rank --steps NAMES`.
     fn start(script: &str) -> RankCommand {
         let launcher = ["sh", "-c", script, "launcher"].map(OsString::from).to_vec();
@@ -327,8 +302,7 @@ mod tests {
     #[track_caller]
     fn check(script: &str, expected: [StepOutcome; 3]) {
         let steps = [TriedFeature::Start, TriedFeature::SpawnOne, TriedFeature::Window];
-        let limits =
-            LongestWaits { start: Duration::from_secs(60), step: Duration::from_millis(300) };
+        let limits = LongestWaits { step: Duration::from_millis(300), ..LONGEST };
         let found = conduct(&start(script), &steps, limits);
         assert_eq!(found, steps.into_iter().zip(expected).collect::<Vec<_>>(), "{script}");
     }
@@ -350,10 +324,8 @@ mod tests {
                      *--steps\\ window) echo sintonia-doctor ok window;; esac";
         check(hangs, [works(""), StepOutcome::Hangs, StepOutcome::NotTried]);
         let dies = hangs.replace("sleep 1000", "echo '***' >&2; echo 'bad news' >&2; exit 9");
-        check(
-            &dies,
-            [works(""), StepOutcome::Dies("exit status: 9: bad news".to_owned()), works("")],
-        );
+        let died = StepOutcome::Dies("exit status: 9: bad news".to_owned());
+        check(&dies, [works(""), died, works("")]);
     }
 
     #[test]
@@ -362,8 +334,7 @@ mod tests {
         let dies = StepOutcome::Dies("exit status: 1".to_owned());
         check("exit 1", [dies, not_tried(), not_tried()]);
         let none = RankCommand { launcher: vec!["/nowhere/mpirun".into()], ..start("") };
-        let limits = LongestWaits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
-        let found = conduct(&none, &[TriedFeature::Start, TriedFeature::Window], limits);
+        let found = conduct(&none, &[TriedFeature::Start, TriedFeature::Window], LONGEST);
         assert!(matches!(found[0].1, StepOutcome::Fails(_)), "{found:?}");
         assert_eq!(found[1].1, not_tried());
     }
@@ -376,12 +347,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("met").display().to_string();
         let script = script.replace("$DOCTOR_TEST", &path);
-        let limits = LongestWaits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
-        let found = conduct(&start(&script), &[TriedFeature::Connect], limits);
+        let found = conduct(&start(&script), &[TriedFeature::Connect], LONGEST);
         assert_eq!(found, [(TriedFeature::Connect, works("met"))]);
     }
-
-    const LONG: Duration = Duration::from_secs(60);
 
     fn shell(script: &str) -> Job {
         let words = ["sh", "-c", script].map(OsString::from);
@@ -391,8 +359,8 @@ mod tests {
     #[test]
     fn lines_are_heard_until_the_end() {
         let mut job = shell("echo $WORD; echo bad >&2; exit 3");
-        assert_eq!(job.next_line(LONG), LineEvent::Line("said".to_owned()));
-        assert_eq!(job.next_line(LONG), LineEvent::End);
+        assert_eq!(job.lines.recv_timeout(LONG).unwrap(), "said");
+        assert_eq!(job.lines.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
         assert_eq!(job.ended().and_then(|status| status.code()), Some(3));
         while job.errors.recv().is_ok_and(|line| line != "bad") {}
     }
@@ -403,8 +371,9 @@ mod tests {
         let script =
             "trap '' TERM HUP; setsid sleep 1000 & touch $TMPDIR/file; echo up; sleep 1000";
         let job = shell(script);
-        assert_eq!(job.next_line(LONG), LineEvent::Line("up".to_owned()));
-        assert_eq!(job.next_line(Duration::from_millis(1)), LineEvent::Timeout);
+        assert_eq!(job.lines.recv_timeout(LONG).unwrap(), "up");
+        let soon = Duration::from_millis(1);
+        assert_eq!(job.lines.recv_timeout(soon), Err(RecvTimeoutError::Timeout));
         let (mark, folder) = (job.mark.clone(), job._folder.path().to_owned());
         assert!(!processes(&mark).is_empty());
         assert!(folder.join("file").exists());
