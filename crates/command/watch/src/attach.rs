@@ -27,6 +27,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use user_io::exit::{BadDescription, NotAttached};
+use user_io::option_value::within;
 use user_io::print::warn;
 use user_io::terminal::Terminal;
 
@@ -50,16 +51,11 @@ pub struct Options {
     #[command(flatten)]
     watch: WatchOptions,
     /// Time after which the program is left
-    #[arg(long = "for", value_name = "SECONDS", value_parser = duration)]
-    at_most: Option<Duration>,
+    #[arg(long = "for", value_name = "SECONDS", value_parser = |text: &str| within(text, 0.0..=1e9))]
+    at_most: Option<f64>,
     /// Process of the job: a rank, or the launcher
     #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pids: Vec<i32>,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// Attaches to the ranks, watches them, leaves them, and shows the report.
@@ -88,15 +84,12 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     if !is_quiet {
         warn(&format!("attached in {} ms", begun.elapsed().as_millis()));
     }
-    attached.end_after(options.at_most);
+    attached.end_after(options.at_most.map(Duration::from_secs_f64));
     watch(&mut attached, live::Show::new(&observation, &facts), options, terminal);
     let problems = attached.leave(&observation);
     facts.wall_s = begun.elapsed().as_secs_f64();
-    facts.outcome = CommandOutcome {
-        complete: true,
-        goes_on: attached.is_alive(),
-        ..CommandOutcome::default()
-    };
+    let goes_on = attached.is_alive();
+    facts.outcome = CommandOutcome { complete: true, goes_on, ..CommandOutcome::default() };
     finish(observation, &facts, &options.watch.output, terminal);
     problems.iter().for_each(|problem| warn(problem));
     Ok(ExitCode::SUCCESS)

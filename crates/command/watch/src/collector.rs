@@ -29,17 +29,14 @@ pub struct Options {
 
 /// Collects until no rank needs it, or, with `--detach`, starts a collector that does.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
-    // Standard error may be that of a rank, so that a failure has its exit code alone.
+    // Standard error may be that of a rank: a failure has its exit code alone.
     let outcome = if options.detach { detach() } else { collect_here() };
     Ok(outcome.unwrap_or(Failure::Other.into()))
 }
 
 /// Starts the collector as an orphan: the caller waits for the present process only.
 fn detach() -> anyhow::Result<ExitCode> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("collector").current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn()?;
+    command()?.spawn()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,15 +116,16 @@ fn supervise(
 
 fn spawn(variables: &[(String, OsString)], starter: &str) -> io::Result<Child> {
     let environment = variables.iter().filter(|(name, _)| name != place::PRELOAD);
-    Command::new(std::env::current_exe()?)
-        .arg("collector")
-        .envs(environment.map(|(name, value)| (name, value)))
-        .env(place::STARTED_BY, starter)
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
+    let mut command = command()?;
+    command.envs(environment.cloned()).env(place::STARTED_BY, starter).spawn()
+}
+
+/// Command that starts a collector apart from the terminal and from files of the user.
+fn command() -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("collector").current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command)
 }
 
 /// Waits for the collector's end; returns whether another one is needed then.

@@ -27,12 +27,7 @@ pub(crate) struct Environment {
     pub(crate) trace: bool,
     /// True if ranks are to listen for orders.
     pub(crate) tune: bool,
-    pub(crate) capacity: Capacity,
-}
-
-/// Amount of data that is kept of a rank.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Capacity {
+    /// Capacities for each rank.
     pub(crate) ring_records: u32,
     pub(crate) regions: u32,
     pub(crate) threads: u32,
@@ -52,9 +47,9 @@ impl Environment {
             (place::ANALYZER, addresses.join(",").into()),
             (place::SECRET, self.secret.clone().into()),
             (place::OUT, self.out.clone().into()),
-            (place::RECORDS, self.capacity.ring_records.to_string().into()),
-            (place::REGIONS, self.capacity.regions.to_string().into()),
-            (place::THREADS, self.capacity.threads.to_string().into()),
+            (place::RECORDS, self.ring_records.to_string().into()),
+            (place::REGIONS, self.regions.to_string().into()),
+            (place::THREADS, self.threads.to_string().into()),
             (place::LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
@@ -125,12 +120,8 @@ pub(crate) fn reachable(listening: SocketAddr, interfaces: &[IpAddr]) -> Vec<Soc
     };
     let (ipv4, ipv6): (Vec<IpAddr>, Vec<_>) =
         interfaces.iter().filter(is_reached).partition(|address| address.is_ipv4());
-    [own]
-        .into_iter()
-        .chain(ipv4)
-        .chain(ipv6)
-        .map(|ip| SocketAddr::new(ip, listening.port()))
-        .collect()
+    let all = [own].into_iter().chain(ipv4).chain(ipv6);
+    all.map(|ip| SocketAddr::new(ip, listening.port())).collect()
 }
 
 /// Addresses of this host.
@@ -159,7 +150,9 @@ mod tests {
             out: "/out".into(),
             trace: true,
             tune: false,
-            capacity: Capacity { ring_records: 64, regions: 32, threads: 2 },
+            ring_records: 64,
+            regions: 32,
+            threads: 2,
         }
     }
 
@@ -189,10 +182,10 @@ mod tests {
         check(&[("LD_PRELOAD", "/a.so:/b.so")], "LD_PRELOAD", "/lib/libsintonia.so:/a.so:/b.so");
         check(&[], "ASAN_OPTIONS", "verify_asan_link_order=0");
         check(&[("ASAN_OPTIONS", "a=1")], "ASAN_OPTIONS", "verify_asan_link_order=0:a=1");
-        let names = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;SINTONIA_SECRET;\
-                     SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_REGIONS;SINTONIA_THREADS;SINTONIA_LAUNCH;SINTONIA_TRACE;SINTONIA_TUNE;LD_PRELOAD;\
-                     ASAN_OPTIONS;SINTONIA_FORWARD";
-        check(&[], "SINTONIA_FORWARD", names);
+        let names =
+            "RUN SHM_DIR COLLECTOR ANALYZER SECRET OUT RECORDS REGIONS THREADS LAUNCH TRACE TUNE";
+        let names: String = names.split(' ').map(|name| format!("SINTONIA_{name};")).collect();
+        check(&[], "SINTONIA_FORWARD", &(names + "LD_PRELOAD;ASAN_OPTIONS;SINTONIA_FORWARD"));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! to, and the report afterwards.
 //!
 //! # Not here
-//! Measuring in the ranks (`probe`), collecting and judging (`analyzer`), pictures and texts of runs (`report`).
+//! Measuring in the ranks (`probe`), reading their shared memory (`collector`), storing (`server`), tuning (`tuner`), pictures
+//! and texts of runs (`report`).
 
 #![expect(clippy::missing_errors_doc, reason = "`run` fails with a sentence for the user")]
 

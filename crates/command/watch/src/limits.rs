@@ -20,39 +20,18 @@ const STACK_BYTES: u64 = 8 << 20;
 /// Limits below which nothing is watched: a failed allocation, or the end of the CPU time, would end this process
 /// before the command, whose exit code would be lost.
 const MINIMUM_LIMITS: [MinimumLimit; 5] = [
-    MinimumLimit { resource: Resource::As, amount: 3 << 30, option: "-v", unit: Unit::Bytes },
-    MinimumLimit { resource: Resource::Data, amount: 1 << 30, option: "-d", unit: Unit::Bytes },
-    MinimumLimit { resource: Resource::Fsize, amount: 1 << 20, option: "-f", unit: Unit::Bytes },
-    MinimumLimit { resource: Resource::Nofile, amount: 64, option: "-n", unit: Unit::Files },
-    MinimumLimit { resource: Resource::Cpu, amount: 60, option: "-t", unit: Unit::Seconds },
+    (Resource::As, 3 << 30, "-v", in_bytes),
+    (Resource::Data, 1 << 30, "-d", in_bytes),
+    (Resource::Fsize, 1 << 20, "-f", in_bytes),
+    (Resource::Nofile, 64, "-n", |n| format!("{n} files")),
+    (Resource::Cpu, 60, "-t", |time_s| format!("{time_s} s")),
 ];
 
-/// Least amount of a resource that watching needs.
-#[derive(Clone, Copy, Debug)]
-struct MinimumLimit {
-    resource: Resource,
-    amount: u64,
-    /// Option of `ulimit`.
-    option: &'static str,
-    unit: Unit,
-}
+/// Resource, its least amount, its option of `ulimit`, and an amount of it in words.
+type MinimumLimit = (Resource, u64, &'static str, fn(u64) -> String);
 
-#[derive(Clone, Copy, Debug)]
-enum Unit {
-    Bytes,
-    Files,
-    Seconds,
-}
-
-impl Unit {
-    fn words(self, amount: u64) -> String {
-        match self {
-            Self::Bytes if amount < 1 << 20 => format!("{} KiB", amount >> 10),
-            Self::Bytes => format!("{} MiB", amount >> 20),
-            Self::Files => format!("{amount} files"),
-            Self::Seconds => format!("{amount} s"),
-        }
-    }
+fn in_bytes(amount: u64) -> String {
+    if amount < 1 << 20 { format!("{} KiB", amount >> 10) } else { format!("{} MiB", amount >> 20) }
 }
 
 /// Sentence that says why nothing can be watched under the limits of this process; `None` if they leave room.
@@ -61,10 +40,9 @@ pub(crate) fn too_low() -> Option<String> {
 }
 
 fn too_low_of(limit: impl Fn(Resource) -> Option<u64>) -> Option<String> {
-    MINIMUM_LIMITS.iter().find_map(|minimum| {
-        let amount = limit(minimum.resource).filter(|amount| *amount < minimum.amount)?;
-        let (option, unit) = (minimum.option, minimum.unit);
-        let (needed, allowed) = (unit.words(minimum.amount), unit.words(amount));
+    MINIMUM_LIMITS.iter().find_map(|(resource, minimum, option, in_words)| {
+        let amount = limit(*resource).filter(|amount| amount < minimum)?;
+        let (needed, allowed) = (in_words(*minimum), in_words(amount));
         Some(format!(
             "`ulimit {option}` allows {allowed}, and watching needs {needed}; raise it, or leave out `sintonia run`"
         ))
@@ -146,10 +124,10 @@ mod tests {
     #[test]
     fn ignored_signals_are_read_as_the_kernel_writes_them() {
         let status = "Name:\tsh\nSigBlk:\t0000000000000001\nSigIgn:\t0000000001001001\n";
-        assert!(is_ignored_by(status, 1));
-        assert!(is_ignored_by(status, 13));
-        assert!(is_ignored_by(status, SIGXFSZ));
-        assert!(!is_ignored_by(status, 2));
+        assert_eq!(
+            [1, 13, SIGXFSZ, 2].map(|it| is_ignored_by(status, it)),
+            [true, true, true, false]
+        );
         assert!(!is_ignored_by("", 1));
     }
 }

@@ -8,91 +8,37 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// Launchers whose options are known.
-const LAUNCHERS: [&str; 12] = [
-    "mpirun",
-    "mpiexec",
-    "orterun",
-    "prterun",
-    "mpiexec.hydra",
-    "mpiexec.gforker",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "hydra_mpiexec",
-    "oshrun",
-];
+const LAUNCHERS: &str = "mpirun mpiexec orterun prterun mpiexec.hydra mpiexec.gforker mpirun.openmpi mpiexec.openmpi \
+                         mpirun.mpich mpiexec.mpich hydra_mpiexec oshrun";
 /// Prefixes of the variables set by systems that give a job its nodes.
-const BATCH: [&str; 11] = [
-    "SLURM_JOB",
-    "SLURM_NODELIST",
-    "SLURM_NNODES",
-    "PBS_",
-    "LSB_",
-    "PE_HOSTFILE",
-    "OAR_",
-    "COBALT_",
-    "FLUX_",
-    "LOADL_",
-    "PJM_",
-];
+const BATCH: &str =
+    "SLURM_JOB SLURM_NODELIST SLURM_NNODES PBS_ LSB_ PE_HOSTFILE OAR_ COBALT_ FLUX_ LOADL_ PJM_";
 /// Prefixes of the variables that set a launcher's options.
-const OF_LAUNCHERS: [&str; 7] =
-    ["OMPI_", "PRTE_", "PMIX_", "HYDRA_", "MPIEXEC_", "I_MPI_", "MPICH_"];
+const OF_LAUNCHERS: &str = "OMPI_ PRTE_ PMIX_ HYDRA_ MPIEXEC_ I_MPI_ MPICH_";
 /// Parts of such names that suggest hosts, or a file with hosts or further options.
-const OF_VARIABLES: [&str; 9] = [
-    "HOST",
-    "RSH",
-    "AGENT",
-    "MACHINE",
-    "BOOTSTRAP",
-    "LAUNCHER",
-    "RMK",
-    "CONFIG_FILE",
-    "PARAM_FILES",
-];
+const OF_VARIABLES: &str = "HOST RSH AGENT MACHINE BOOTSTRAP LAUNCHER RMK CONFIG_FILE PARAM_FILES";
 /// Options, without dashes, that name hosts, another job, or a file with hosts or further options.
 ///
 /// Hydra takes any number of dashes, upper and lower case, and `=`; Open MPI 5 takes prefixes of names.
-const OPTIONS: [&str; 14] = [
-    "f",
-    "rf",
-    "app",
-    "configfile",
-    "rmk",
-    "dvm",
-    "dvm-uri",
-    "hnp",
-    "tune",
-    "am",
-    "amca",
-    "hostfile",
-    "machinefile",
-    "rankfile",
-];
+const OPTIONS: &str =
+    "f rf app configfile rmk dvm dvm-uri hnp tune am amca hostfile machinefile rankfile";
 /// Words within an argument that suggest the same, as in `--mca orte_default_hostfile f`.
-const WORDS: [&str; 4] = ["host", "machine", "rankfile", "param_files"];
+const WORDS: &str = "host machine rankfile param_files";
 /// Files in which launchers find hosts without an option, below a folder of settings.
-const FILES: [&str; 7] = [
-    "openmpi-default-hostfile",
-    "openmpi-mca-params.conf",
-    "prte-default-hostfile",
-    "prte-mca-params.conf",
-    "prte.conf",
-    "mpiexec.conf",
-    "mpiexec.hydra.conf",
-];
+const FILES: &str = "openmpi-default-hostfile openmpi-mca-params.conf prte-default-hostfile prte-mca-params.conf \
+                     prte.conf mpiexec.conf mpiexec.hydra.conf";
 /// Prefixes of the folders in `etc` that belong to a launcher: Debian has `openmpi`, Fedora `openmpi-x86_64`.
-const FOLDERS: [&str; 4] = ["openmpi", "mpich", "prte", "pmix"];
+const FOLDERS: &str = "openmpi mpich prte pmix";
 /// Such files below the user's home.
-const FILES_OF_PERSON: [&str; 4] = [
-    ".openmpi/mca-params.conf",
-    ".prte/mca-params.conf",
-    ".pmix/mca-params.conf",
-    ".mpiexec.hydra.conf",
-];
+const FILES_OF_PERSON: &str =
+    ".openmpi/mca-params.conf .prte/mca-params.conf .pmix/mca-params.conf .mpiexec.hydra.conf";
 /// Bytes of a program within which its libraries are named.
 const PROGRAM_BYTES_MAX: u64 = 8 << 20;
+
+/// Returns whether one of these words, which blanks separate, satisfies a condition.
+fn any(words: &'static str, holds: impl FnMut(&'static str) -> bool) -> bool {
+    words.split(' ').any(holds)
+}
 
 /// Facts about a command before it starts.
 #[derive(Clone, Copy)]
@@ -129,7 +75,7 @@ pub(crate) fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {
 fn suggests_others(start: &CommandFacts<'_>) -> bool {
     let Some((program, arguments)) = start.command.split_first() else { return false };
     let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let is_launcher = LAUNCHERS.contains(&name);
+    let is_launcher = any(LAUNCHERS, |launcher| launcher == name);
     // A bare MPI program starts on this node, but its library starts further ranks where a launcher would.
     start.variables.iter().any(|name| is_of_nodes(name))
         || names_hosts(arguments)
@@ -140,10 +86,9 @@ fn suggests_others(start: &CommandFacts<'_>) -> bool {
 fn is_of_nodes(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
     let upper = name.to_ascii_uppercase();
-    let begins = |beginning: &&str| name.starts_with(beginning);
-    let says_where = |word: &&str| upper.contains(word);
-    BATCH.iter().any(begins)
-        || OF_LAUNCHERS.iter().any(begins) && OF_VARIABLES.iter().any(says_where)
+    let begins = |beginning: &str| name.starts_with(beginning);
+    any(BATCH, begins)
+        || any(OF_LAUNCHERS, begins) && any(OF_VARIABLES, |word| upper.contains(word))
 }
 
 /// Returns whether an argument, of the launcher or of the program, is about other hosts than this one.
@@ -159,9 +104,7 @@ fn names_hosts(arguments: &[String]) -> bool {
         let next = || arguments.peek().map(|hosts| hosts.as_str());
         if is_list && value.or_else(next).is_some_and(are_this) {
             arguments.next_if(|_| value.is_none());
-        } else if argument == "-H"
-            || is_of_hosts(option)
-            || WORDS.iter().any(|word| lower.contains(word))
+        } else if argument == "-H" || is_of_hosts(option) || any(WORDS, |word| lower.contains(word))
         {
             return true;
         }
@@ -172,8 +115,8 @@ fn names_hosts(arguments: &[String]) -> bool {
 /// Returns whether an option is one of [`OPTIONS`], or a prefix that is long enough to be understood as one.
 fn is_of_hosts(option: &str) -> bool {
     let name = option.trim_start_matches('-');
-    let is_begun = |known: &&str| *known == name || 2 <= name.len() && known.starts_with(name);
-    name.len() < option.len() && OPTIONS.iter().any(is_begun)
+    let is_begun = |known: &str| known == name || 2 <= name.len() && known.starts_with(name);
+    name.len() < option.len() && any(OPTIONS, is_begun)
 }
 
 /// Returns whether a list of hosts names only this one, by a name that means it on every host.
@@ -188,20 +131,16 @@ fn has_host_file(start: &CommandFacts<'_>) -> bool {
     let installation = real.as_deref().and_then(Path::parent).and_then(Path::parent);
     let of_system = ["etc", "usr/etc"].map(|folder| start.root.join(folder));
     let settings = installation.map(|folder| folder.join("etc")).into_iter().chain(of_system);
-    let below = |folder: &Path, files: &[&str]| {
-        files.iter().any(|file| names_other_hosts(&folder.join(file)))
-    };
-    settings.flat_map(|folder| of_launchers(&folder)).any(|folder| below(&folder, &FILES))
-        || start.home.is_some_and(|folder| below(folder, &FILES_OF_PERSON))
+    let below = |folder: &Path, files| any(files, |file| names_other_hosts(&folder.join(file)));
+    settings.flat_map(|folder| of_launchers(&folder)).any(|folder| below(&folder, FILES))
+        || start.home.is_some_and(|folder| below(folder, FILES_OF_PERSON))
 }
 
 /// Folder of settings, and the folders in it that belong to a launcher.
 fn of_launchers(settings: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(settings).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name());
-    let is_one = |name: &OsString| {
-        FOLDERS.iter().any(|beginning| name.to_string_lossy().starts_with(beginning))
-    };
+    let is_one = |name: &OsString| any(FOLDERS, |start| name.to_string_lossy().starts_with(start));
     let inner = names.filter(is_one).map(|name| settings.join(name));
     std::iter::once(settings.to_owned()).chain(inner).collect()
 }
@@ -216,8 +155,8 @@ fn names_other_hosts(path: &Path) -> bool {
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.any(|line| {
         let lower = line.to_ascii_lowercase();
-        let words = WORDS.iter().chain(&["rsh", "agent"]);
-        is_list || words.into_iter().any(|word| lower.contains(word))
+        let is_in = |word| lower.contains(word);
+        is_list || any(WORDS, is_in) || any("rsh agent", is_in)
     })
 }
 
@@ -250,40 +189,33 @@ mod tests {
         assert_eq!(suggests_others(&start), others, "{command:?} {variables:?}");
     }
 
+    /// Checks that each of these variables alone suggests other nodes.
+    #[track_caller]
+    fn check_variables(variables: &str) {
+        for variable in variables.split(' ') {
+            check("mpirun -n 4 ./a.out", &[variable], true);
+        }
+    }
+
     #[test]
     fn a_launcher_without_hosts_starts_ranks_here() {
         check("mpirun -n 4 ./a.out", &[], false);
-        check(
-            "/opt/bin/mpiexec --oversubscribe -np 4 ./a.out --size 7",
-            &["HOME", "OMPI_MCA_btl"],
-            false,
-        );
+        let line = "/opt/bin/mpiexec --oversubscribe -np 4 ./a.out --size 7";
+        check(line, &["HOME", "OMPI_MCA_btl"], false);
         check("mpiexec -host localhost:4,127.0.0.1 -n 4 ./a.out", &[], false);
     }
 
     #[test]
     fn whatever_suggests_other_nodes_is_believed() {
-        for hosts in [
-            "-H n1,n2",
-            "--host n1",
-            "-host localhost,n1",
-            "-hosts n1",
-            "--hostfile f",
-            "-machinefile f",
-            "-f f",
-            "--add-hostfile f",
-            "--rankfile f",
-            "--app f",
-            "--mca orte_default_hostfile f",
-        ] {
+        let hosts = "-H n1,n2|--host n1|-host localhost,n1|-hosts n1|--hostfile f|-machinefile f|-f f|--add-hostfile f|\
+                     --rankfile f|--app f|--mca orte_default_hostfile f";
+        for hosts in hosts.split('|') {
             check(&format!("mpirun {hosts} -n 4 ./a.out"), &[], true);
         }
         check("mpirun -n 1 ./malleable --hosts f", &[], true);
-        check("mpirun -n 4 ./a.out", &["SLURM_JOB_ID"], true);
-        check("mpirun -n 4 ./a.out", &["PBS_NODEFILE"], true);
-        check("mpirun -n 4 ./a.out", &["OMPI_MCA_orte_default_hostfile"], true);
-        check("mpirun -n 4 ./a.out", &["HYDRA_HOST_FILE"], true);
-        check("mpirun -n 4 ./a.out", &["OMPI_MCA_plm_rsh_agent"], true);
+        check_variables(
+            "SLURM_JOB_ID PBS_NODEFILE OMPI_MCA_orte_default_hostfile HYDRA_HOST_FILE OMPI_MCA_plm_rsh_agent",
+        );
     }
 
     #[test]
@@ -312,39 +244,16 @@ mod tests {
     /// With these options of Hydra and Open MPI 5, the port was on loopback only while ranks ran on other nodes.
     #[test]
     fn options_are_known_however_a_launcher_takes_them() {
-        for hosts in [
-            "-f=f",
-            "--f f",
-            "-F f",
-            "--configfile f",
-            "-ConfigFile=f",
-            "-rmk=pbs",
-            "--rmk slurm",
-            "--app=f",
-            "--ap f",
-            "--dvm=file:f",
-            "--hnp file:f",
-            "--tune f",
-            "--tun=f",
-            "-am f",
-            "--amca f",
-            "-hostf f",
-            "--host=n1",
-            "--mca mca_base_param_files f",
-        ] {
+        let hosts = "-f=f|--f f|-F f|--configfile f|-ConfigFile=f|-rmk=pbs|--rmk slurm|--app=f|--ap f|--dvm=file:f|\
+                     --hnp file:f|--tune f|--tun=f|-am f|--amca f|-hostf f|--host=n1|--mca mca_base_param_files f";
+        for hosts in hosts.split('|') {
             check(&format!("mpiexec {hosts} -n 4 ./a.out"), &[], true);
         }
         check("mpiexec --host=localhost:4 -n 4 ./a.out", &[], false);
         check("mpiexec -genv A=f --bind-to core -n 4 ./a.out -a 3 file", &[], false);
-        for variable in [
-            "HYDRA_CONFIG_FILE",
-            "HYDRA_RMK",
-            "HYDRA_LAUNCHER",
-            "I_MPI_HYDRA_HOSTS_GROUP",
-            "OMPI_MCA_mca_base_param_files",
-        ] {
-            check("mpiexec -n 4 ./a.out", &[variable], true);
-        }
+        check_variables(
+            "HYDRA_CONFIG_FILE HYDRA_RMK HYDRA_LAUNCHER I_MPI_HYDRA_HOSTS_GROUP OMPI_MCA_mca_base_param_files",
+        );
     }
 
     /// Places of Debian, Fedora and a user where launchers find hosts by themselves; those of the test machine are not
@@ -387,15 +296,13 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_for_an_address_gets_it() {
+    fn an_address_that_is_asked_for_is_used() {
         let none = nothing();
         assert_eq!(address(None, &none).to_string(), "127.0.0.1:0");
         let asked = "[fd00::1]:7".parse().unwrap();
         assert_eq!(address(Some(asked), &none), asked);
         let command = ["srun".to_owned()];
-        assert_eq!(
-            address(None, &CommandFacts { command: &command, ..none }).to_string(),
-            "[::]:0"
-        );
+        let unknown = CommandFacts { command: &command, ..none };
+        assert_eq!(address(None, &unknown).to_string(), "[::]:0");
     }
 }

@@ -51,7 +51,8 @@ impl<'a> Show<'a> {
     /// Makes a display of this observation.
     pub(crate) fn new(observation: &'a Observation, facts: &RunFacts) -> Self {
         let command = facts.command.join(" ");
-        let decisions = Decisions::of(observation.record.tuning_path());
+        let decisions =
+            Decisions { path: observation.record.tuning_path(), ..Decisions::default() };
         Self { moments: Snapshots::new(facts), decisions, server: &observation.server, command }
     }
 
@@ -137,10 +138,6 @@ struct Decisions {
 }
 
 impl Decisions {
-    fn of(path: PathBuf) -> Self {
-        Self { path, ..Self::default() }
-    }
-
     /// New lines: one for each decision, and one for each that was not kept.
     fn news(&mut self) -> Vec<String> {
         let text = self.read().unwrap_or_default();
@@ -174,8 +171,10 @@ impl Decisions {
     }
 
     fn say(&mut self, what: TuningEvent) -> Option<String> {
-        let of = |changes: &BTreeMap<u64, String>, decision| {
-            changes.get(&decision).cloned().unwrap_or_else(|| format!("decision {decision}"))
+        let ended = |decision: u64, how: &str, reason: &str| {
+            let change = self.changes.get(&decision).cloned();
+            let change = change.unwrap_or_else(|| format!("decision {decision}"));
+            Some(format!("{change} is {how}: {reason}"))
         };
         match what {
             TuningEvent::Iteration { duration_s, .. } => {
@@ -191,15 +190,9 @@ impl Decisions {
                 self.changes.insert(decision, change.clone());
                 Some(format!("{change} because {reason}"))
             }
-            TuningEvent::Declined { decision, reason } => {
-                Some(format!("{} is declined: {reason}", of(&self.changes, decision)))
-            }
-            TuningEvent::Undone { decision, reason } => {
-                Some(format!("{} is taken back: {reason}", of(&self.changes, decision)))
-            }
-            TuningEvent::Lost { decision, reason } => {
-                Some(format!("{} is lost: {reason}", of(&self.changes, decision)))
-            }
+            TuningEvent::Declined { decision, reason } => ended(decision, "declined", &reason),
+            TuningEvent::Undone { decision, reason } => ended(decision, "taken back", &reason),
+            TuningEvent::Lost { decision, reason } => ended(decision, "lost", &reason),
             _ => None,
         }
     }
@@ -213,7 +206,7 @@ mod tests {
     #[test]
     fn whole_lines_are_said_once() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        let mut decisions = Decisions::of(file.path().to_owned());
+        let mut decisions = Decisions { path: file.path().to_owned(), ..Decisions::default() };
         assert_eq!(decisions.news(), [""; 0]);
         let decision = r#"{"t_s":1.0,"kind":"decision","decision":1,"tunlet":"factoring","point":"F0","old":1.0,"new":0.5,"reason":"sigma rose"}"#;
         let iteration = r#"{"t_s":1.0,"kind":"iteration","number":0,"duration_s":0.25,"work":1.0}"#;

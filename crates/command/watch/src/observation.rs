@@ -1,7 +1,7 @@
 //! Observation of a program: its record, server, collector and variables.
 
 use super::collector::LocalCollector;
-use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
+use super::environment::{Environment, find_library, interface_addresses, reachable};
 use super::listening::{self, CommandFacts};
 use super::record;
 use super::tuning::Tuning;
@@ -35,7 +35,7 @@ const N_RECORDS_MIN: u32 = 64;
 /// Environment variables.
 pub(crate) type Variables = Vec<(String, OsString)>;
 
-/// How a program comes to be watched.
+/// Origin of a watched program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubjectOrigin {
     /// `sintonia` starts it.
@@ -81,7 +81,8 @@ pub(crate) struct Observation {
     pub(crate) record: RunRecord,
     pub(crate) collector: LocalCollector,
     pub(crate) library: PathBuf,
-    variables: Variables,
+    /// Environment variables for the command.
+    pub(crate) variables: Variables,
 }
 
 impl Observation {
@@ -159,11 +160,9 @@ impl Observation {
             out: record.dir().to_owned(),
             trace: options.trace,
             tune,
-            capacity: Capacity {
-                ring_records: n_records.next_power_of_two(),
-                regions: options.regions,
-                threads: options.threads,
-            },
+            ring_records: n_records.next_power_of_two(),
+            regions: options.regions,
+            threads: options.threads,
         };
         let variables = environment.variables(|name| std::env::var_os(name));
         let collector = LocalCollector::start(&variables, subject.origin.starter())
@@ -173,11 +172,6 @@ impl Observation {
         // A collector that comes later finds everything in shared memory.
         wait_until(deadline, || server.is_connected(&node));
         Ok((server, collector, variables))
-    }
-
-    /// Environment variables for the command.
-    pub(crate) fn variables(&self) -> Variables {
-        self.variables.clone()
     }
 
     /// Ends the observation of a program that was never watched, and leaves nothing behind.

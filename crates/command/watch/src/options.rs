@@ -1,8 +1,9 @@
-//! Options for watching a program, whether it is started or attached to, and for its report.
+//! Options for watching a program, whether it is started or attached to.
 
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use user_io::option_value::within;
 
 /// Options for watching a program, whether it is started or attached to.
 #[derive(Args, Debug)]
@@ -59,7 +60,7 @@ pub struct TunerOptions {
     #[arg(long, value_name = "N", default_value_t = 3, requires = "tunlet", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) trial_iterations: u16,
     /// Time for all ranks to carry out a change before it is taken back; at least four iterations
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = |text: &str| within(text, 0.001..=86_400.0))]
     pub(crate) action_timeout: f64,
     /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
     #[arg(long, value_name = "FUNCTION")]
@@ -71,11 +72,6 @@ impl TunerOptions {
     pub(crate) fn needs_description(&self) -> bool {
         self.observe || !self.tunlet.is_empty()
     }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| "write a number of seconds from 0.001 to 86400".to_owned())
 }
 
 /// Options for the output at the end of a run.
@@ -90,28 +86,4 @@ pub struct RunOutputOptions {
     /// Print errors and warnings only
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
-}
-
-const REPORT_EXAMPLES: &str = "\
-Examples:
-  sintonia report sintonia-runs/xfire-20260102-030405
-  sintonia report RUN --html report.html
-  sintonia report RUN --json | jq .pop";
-
-/// Show the report of an earlier run
-///
-/// The record of a run that was cut off (by a killed `sintonia run`, or a node that went down) is finished
-/// first, from what collectors left on disk and in shared memory.
-#[derive(Args, Debug)]
-#[command(after_help = REPORT_EXAMPLES)]
-pub struct ReportOptions {
-    /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`, or the
-    /// folder that a malleable program wrote with `--record DIR`
-    pub(crate) run: PathBuf,
-    /// Write the report as a self-contained HTML page instead
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Print the summary as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }

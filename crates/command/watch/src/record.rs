@@ -18,7 +18,7 @@ pub(crate) fn create(
     name: &str,
     facts: &RunFacts,
 ) -> anyhow::Result<RunRecord> {
-    let name = default_name(name);
+    let name = format!("{name}-{}", chrono::Local::now().format("%Y%m%d-%H%M%S"));
     let wanted = out.map_or_else(|| Path::new("sintonia-runs").join(&name), PathBuf::from);
     match create_free(&wanted, facts, RunRecord::create) {
         Ok(record) => {
@@ -55,19 +55,16 @@ fn create_free(
     create: impl Fn(&Path, RunStart) -> Result<RunRecord, RecordError>,
 ) -> Result<RunRecord, RecordError> {
     let dir = std::path::absolute(wanted).unwrap_or_else(|_| wanted.to_owned());
-    let mut tried = dir.clone();
-    let mut n_tries = 1;
-    loop {
-        match create(&tried, start(facts)) {
-            Err(RecordError::NotEmpty { .. }) if n_tries < N_TRIES => {
-                n_tries += 1;
-                let mut name = dir.clone().into_os_string();
-                name.push(format!("-{n_tries}"));
-                tried = name.into();
-            }
-            created => return created,
+    let mut created = create(&dir, start(facts));
+    for number in 2..=N_TRIES {
+        if !matches!(created, Err(RecordError::NotEmpty { .. })) {
+            break;
         }
+        let mut name = dir.clone().into_os_string();
+        name.push(format!("-{number}"));
+        created = create(name.as_ref(), start(facts));
     }
+    created
 }
 
 fn start(facts: &RunFacts) -> RunStart {
@@ -78,11 +75,6 @@ fn start(facts: &RunFacts) -> RunStart {
         pid: std::process::id(),
         run_id: facts.run.clone(),
     }
-}
-
-fn default_name(name: &str) -> String {
-    let now = chrono::Local::now().format("%Y%m%d-%H%M%S");
-    format!("{name}-{now}")
 }
 
 #[cfg(test)]

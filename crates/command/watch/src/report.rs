@@ -1,9 +1,8 @@
 //! `sintonia report`: shows the report of an earlier run, and finishes it first if it was cut off.
 
-pub use crate::options::ReportOptions as Options;
-use crate::options::ReportOptions;
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use assemble::{AssembleError, assemble, summarize};
+use clap::Args;
 use collector::recover;
 use dealing_report::DealingReport;
 use events::{RecordKind, call::NO_PEER};
@@ -17,6 +16,30 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Resolver;
 use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia report sintonia-runs/xfire-20260102-030405
+  sintonia report RUN --html report.html
+  sintonia report RUN --json | jq .pop";
+
+/// Show the report of an earlier run
+///
+/// The record of a run that was cut off (by a killed `sintonia run`, or a node that went down) is finished
+/// first, from what collectors left on disk and in shared memory.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`, or the
+    /// folder that a malleable program wrote with `--record DIR`
+    run: PathBuf,
+    /// Write the report as a self-contained HTML page instead
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Shows the record of a run.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
@@ -61,7 +84,7 @@ fn finish_first(record: &mut RunRecord) -> RunReport {
     report
 }
 
-/// What `kept` holds and `early`, which was made of statistics alone, does not.
+/// Part of `kept` that `early`, which was made of statistics alone, lacks.
 fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
     let mut whole = kept.clone();
     whole.n_ranks = early.n_ranks;
@@ -113,11 +136,10 @@ impl RunReport {
     /// Writes the report with its pictures to the record.
     pub(crate) fn write_html(&mut self, record: &RunRecord) {
         let written = page(record, &self.summary).and_then(|page| Ok(record.write_page(&page)?));
+        let failed = |error| format!("the HTML report could not be written: {error:#}");
         match written {
             Ok(path) => self.html = Some(path),
-            Err(error) => {
-                self.problems.push(format!("the HTML report could not be written: {error:#}"));
-            }
+            Err(error) => self.problems.push(failed(error)),
         }
     }
 
@@ -163,9 +185,7 @@ impl RunReport {
 
 /// Prints the summary on standard output.
 pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<ExitCode> {
-    let mut text = serde_json::to_string_pretty(summary)?;
-    text.push('\n');
-    user_io::print::result(&text)
+    user_io::print::result(&(serde_json::to_string_pretty(summary)? + "\n"))
 }
 
 /// Reason why a part of a run is in the spool and nowhere else. Of several, the last one is to be removed first, since
@@ -200,24 +220,19 @@ impl IncompleteReason {
     /// Sentence that says how the record in the folder `record` can be completed.
     fn remedy(self, record: &Path) -> String {
         let record = record.display();
-        match self {
-            Self::WouldLoseInformation => format!(
-                "the remaining data is in `{record}/spool`: restore any missing files, then complete the record with `sintonia report {record}`"
+        let first = match self {
+            Self::WouldLoseInformation => &format!(
+                "the remaining data is in `{record}/spool`: restore any missing files, then"
             ),
-            Self::Unwritable => format!(
-                "when the files named above can be written, complete the record with `sintonia report {record}`"
-            ),
-            Self::DiskFull => {
-                format!(
-                    "free room on its disk, then complete the record with `sintonia report {record}`"
-                )
-            }
-        }
+            Self::Unwritable => "when the files named above can be written,",
+            Self::DiskFull => "free room on its disk, then",
+        };
+        format!("{first} complete the record with `sintonia report {record}`")
     }
 }
 
 /// Shows the file that a program of the master/worker library wrote (`--report FILE`).
-fn report_dealing(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+fn report_dealing(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let path = &options.run;
     let text = user_io::bounded_read::read(path, user_io::bounded_read::MEASURED_BYTES_MAX)
         .with_context(|| format!("cannot read `{}`", path.display()))?;
@@ -226,11 +241,11 @@ fn report_dealing(options: &ReportOptions, terminal: Terminal) -> anyhow::Result
         "`{}` was changed after it was written; run the program again, or remove its `checksum` to read it as it is",
         path.display()
     );
-    // All fields have defaults: any other JSON object would be read as an empty report.
-    let is_report = |dealt: &DealingReport| !dealt.policy.is_empty();
     let dealt = serde_json::from_slice(&text).context("it is not JSON of that kind");
     let dealt = dealt.and_then(|dealt: DealingReport| {
-        if is_report(&dealt) { Ok(dealt) } else { Err(anyhow!("it names no policy")) }
+        // All fields have defaults: any other JSON object would be read as an empty report.
+        ensure!(!dealt.policy.is_empty(), "it names no policy");
+        Ok(dealt)
     });
     let dealt = dealt.with_context(|| {
         let path = path.display();
@@ -302,7 +317,7 @@ fn folder_of_resizes(path: &Path) -> Option<&Path> {
 
 /// Shows the resizes in the folder.
 fn report_resizes(
-    options: &ReportOptions,
+    options: &Options,
     folder: &Path,
     terminal: Terminal,
 ) -> anyhow::Result<ExitCode> {
@@ -359,12 +374,10 @@ mod tests {
     fn only_what_is_no_record_of_a_run_is_taken() {
         let outer = tempfile::tempdir().unwrap();
         let file = outer.path().join(NAME);
-        assert_eq!([folder_of_resizes(outer.path()), folder_of_resizes(&file)], [None; 2]);
+        let found = || [outer.path(), &file].map(folder_of_resizes);
+        assert_eq!(found(), [None; 2]);
         std::fs::write(&file, "").unwrap();
-        assert_eq!(
-            [folder_of_resizes(outer.path()), folder_of_resizes(&file)],
-            [Some(outer.path()); 2]
-        );
+        assert_eq!(found(), [Some(outer.path()); 2]);
         std::fs::write(outer.path().join("run.json"), "").unwrap();
         assert_eq!(folder_of_resizes(outer.path()), None);
     }

@@ -65,8 +65,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 
 fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     if let Some(reason) = limits::too_low() {
-        warn(&format!("the command runs unwatched: {reason}"));
-        return run_unwatched(&options.command);
+        return run_unwatched(&options.command, &reason);
     }
     let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut facts = facts(words.collect(), options.watch.trace);
@@ -78,10 +77,7 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
             warn(&format!("the command is not started: {error:#}"));
             return BadDescription.into();
         }
-        Err(error) => {
-            warn(&format!("the command runs unwatched: {error:#}"));
-            return run_unwatched(&options.command);
-        }
+        Err(error) => return run_unwatched(&options.command, &format!("{error:#}")),
     };
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.as_ref());
     origin.filter(|_| !options.watch.output.quiet).into_iter().for_each(|text| warn(text));
@@ -91,17 +87,14 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     let start = || Observation::start(&options.watch, subject, tuning, &mut facts);
     let observation = match catch_panic(start) {
         Ok(observation) => observation,
-        Err(error) => {
-            warn(&format!("the command runs unwatched: {error:#}"));
-            return run_unwatched(&options.command);
-        }
+        Err(error) => return run_unwatched(&options.command, &format!("{error:#}")),
     };
     let warnings = catch_panic(|| Ok(program::warnings(&options.command)));
     warnings.unwrap_or_default().iter().for_each(|text| warn(text));
     let started = Instant::now();
     let ending = match options.watch.live {
         true => show(&observation, &facts, options, terminal),
-        false => start_and_wait(&options.command, &observation.variables()),
+        false => start_and_wait(&options.command, &observation.variables),
     };
     facts.wall_s = started.elapsed().as_secs_f64();
     let ending = match ending {
@@ -119,13 +112,14 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     if let Err(error) = catch_panic(report) {
         warn(&format!("the report is not complete: {error:#}"));
     }
-    exit_code(&ending)
+    ending.code().into()
 }
 
-/// Runs the command without watching it.
-fn run_unwatched(command: &[OsString]) -> ExitCode {
+/// Runs the command without watching it, for this reason.
+fn run_unwatched(command: &[OsString], reason: &str) -> ExitCode {
+    warn(&format!("the command runs unwatched: {reason}"));
     match start_and_wait(command, &[]) {
-        Ok(ending) => exit_code(&ending),
+        Ok(ending) => ending.code().into(),
         Err(error) => not_started(command, &error),
     }
 }
@@ -147,12 +141,11 @@ fn show(
     options: &Options,
     terminal: Terminal,
 ) -> io::Result<Ending> {
-    let variables = observation.variables();
     let has_view = io::stdout().is_terminal();
     let capture = has_view.then(|| Capture::start(&observation.record.spool_path("output")));
     let mut capture = capture.and_then(Result::ok);
     let output = if capture.is_some() { Output::Piped } else { Output::Ours };
-    let mut running = RunningCommand::start(&options.command, &variables, output)?;
+    let mut running = RunningCommand::start(&options.command, &observation.variables, output)?;
     let mut show = None;
     if let Some(capture) = &mut capture {
         running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
@@ -186,17 +179,15 @@ fn show_while_running(running: &mut RunningCommand, show: impl FnOnce(&mut Runni
 fn not_started(command: &[OsString], error: &io::Error) -> ExitCode {
     const WANT_OF_ROOM: [Errno; 5] =
         [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TOOBIG];
-    let is_for_want_of_room =
-        Errno::from_io_error(error).is_some_and(|errno| WANT_OF_ROOM.contains(&errno));
-    match command.split_first().filter(|_| is_for_want_of_room) {
-        Some((program, arguments)) => {
-            warn(&format!("the command runs unwatched and replaces `sintonia`: {error}"));
-            let mut in_our_place = Command::new(program);
-            signals::as_found(in_our_place.args(arguments));
-            failed_to_start(command, &in_our_place.exec())
-        }
-        None => failed_to_start(command, error),
+    if let Some((program, arguments)) = command.split_first()
+        && Errno::from_io_error(error).is_some_and(|errno| WANT_OF_ROOM.contains(&errno))
+    {
+        warn(&format!("the command runs unwatched and replaces `sintonia`: {error}"));
+        let mut in_our_place = Command::new(program);
+        signals::as_found(in_our_place.args(arguments));
+        return failed_to_start(command, &in_our_place.exec());
     }
+    failed_to_start(command, error)
 }
 
 fn failed_to_start(command: &[OsString], error: &io::Error) -> ExitCode {
@@ -209,10 +200,6 @@ fn failed_to_start(command: &[OsString], error: &io::Error) -> ExitCode {
     }
     warn(&format!("`{name}` cannot be started: {error}"));
     NotExecutable.into()
-}
-
-fn exit_code(ending: &Ending) -> ExitCode {
-    ExitCode::from(ending.code())
 }
 
 #[cfg(test)]

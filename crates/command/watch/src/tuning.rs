@@ -4,7 +4,7 @@ mod description;
 
 use crate::options::TunerOptions;
 use crate::programs::Programs;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use app_description::{Application, ChangeKind};
 use description::Description;
 use run_record::tuning::TuningMode;
@@ -17,6 +17,7 @@ use tunlet_abi::ForeignTunlet;
 use tunlets::Tunlet;
 use tunlets::conductor::Options;
 use tunlets::rehearsal::{check_needs, rehearse};
+use user_io::bounded_read;
 
 /// Description, program and tunlets with which a run is tuned.
 pub(crate) struct Tuning {
@@ -49,7 +50,13 @@ impl Tuning {
             tuner.tunlet.iter().map(|name| open_tunlet(name_of(name), &application)).collect();
         let tunlets = tunlets?;
         check_once(&tunlets)?;
-        let (mode, options) = (mode(tuner), trial_options(tuner));
+        let mode = match () {
+            () if tuner.observe || tuner.tunlet.is_empty() => TuningMode::Observe,
+            () if tuner.dry_run => TuningMode::DryRun,
+            () => TuningMode::Tune,
+        };
+        let (n_window, action_timeout_s) = (tuner.trial_iterations.into(), tuner.action_timeout);
+        let options = Options { n_window, action_timeout_s, ..Options::default() };
         Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
     }
 
@@ -59,22 +66,6 @@ impl Tuning {
     pub(crate) fn into_options(self, every_passage: bool) -> TuningOptions {
         let Self { application, plan, tunlets, mode, options, origin: _ } = self;
         TuningOptions { application, plan, tunlets, mode, options, every_passage }
-    }
-}
-
-fn mode(tuner: &TunerOptions) -> TuningMode {
-    match () {
-        () if tuner.observe || tuner.tunlet.is_empty() => TuningMode::Observe,
-        () if tuner.dry_run => TuningMode::DryRun,
-        () => TuningMode::Tune,
-    }
-}
-
-fn trial_options(tuner: &TunerOptions) -> Options {
-    Options {
-        n_window: usize::from(tuner.trial_iterations),
-        action_timeout_s: tuner.action_timeout,
-        ..Options::default()
     }
 }
 
@@ -98,10 +89,10 @@ fn explained(error: ResolveError, program: &Program) -> anyhow::Error {
 /// Checks that no tunlet is named twice: points belong to one tunlet, so that the second one would have none.
 fn check_once(tunlets: &[Box<dyn Tunlet>]) -> anyhow::Result<()> {
     let mut names = BTreeSet::new();
-    match tunlets.iter().map(|tunlet| tunlet.spec().name).find(|name| !names.insert(name.clone())) {
-        Some(name) => bail!("tunlet `{name}` is named twice; name it once"),
-        None => Ok(()),
+    for name in tunlets.iter().map(|tunlet| tunlet.spec().name) {
+        ensure!(names.insert(name.clone()), "tunlet `{name}` is named twice; name it once");
     }
+    Ok(())
 }
 
 /// Opens the built-in tunlet of this name, or the one in the library at this path; checks that the description has all
@@ -208,14 +199,11 @@ fn add_options(
 }
 
 fn read_model(path: &Path) -> anyhow::Result<String> {
-    user_io::bounded_read::read_text(path, user_io::bounded_read::MEASURED_BYTES_MAX).with_context(
-        || {
-            format!(
-                "cannot read the models in `{}`; write them with `sintonia fit -o`",
-                path.display()
-            )
-        },
-    )
+    let read = bounded_read::read_text(path, bounded_read::MEASURED_BYTES_MAX);
+    let shown = path.display();
+    read.with_context(|| {
+        format!("cannot read the models in `{shown}`; write them with `sintonia fit -o`")
+    })
 }
 
 #[cfg(test)]
@@ -228,8 +216,8 @@ mod tests {
         std::fs::write(folder.path().join("fast.so"), "").unwrap();
         let dir = folder.path().to_str().unwrap().to_owned();
         let found = located(library, folder.path(), "p").map_err(|error| error.to_string());
-        let found = found.map(|text| text.replace(&dir, "DIR"));
-        let found = found.map_err(|text| text.replace(&dir, "DIR"));
+        let shown = |text: String| text.replace(&dir, "DIR");
+        let found = found.map(shown).map_err(shown);
         assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
     }
 
@@ -257,11 +245,9 @@ mod tests {
             Err(part) => assert!(format!("{:#}", added.unwrap_err()).contains(part)),
             Ok(options) => {
                 added.unwrap();
-                let its =
-                    application.tunlet_options.get("worker-count").cloned().unwrap_or_default();
-                let its: Vec<(&str, &str)> =
-                    its.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-                assert_eq!(its, options);
+                let its = application.tunlet_options.get("worker-count").into_iter().flatten();
+                let its = its.map(|(key, value)| (key.as_str(), value.as_str()));
+                assert_eq!(its.collect::<Vec<_>>(), options);
             }
         }
     }

@@ -62,28 +62,24 @@ impl Attached {
         }
         let report_requests = Vec::new();
         let mut attached = Self { ranks: Vec::new(), report_requests, interrupted, until: None };
-        match attached.enter_all(&ranks, observation) {
-            Ok(()) => {
-                let masters = ranks.jobs().flatten().filter(|rank| rank.rank == 0);
-                let folder = observation.record.dir();
-                attached.report_requests =
-                    masters.filter_map(|rank| ask_for_report(rank.pid, folder)).collect();
-                Ok(attached)
-            }
-            Err(error) => {
-                attached.leave(observation).iter().for_each(|text| user_io::print::warn(text));
-                observation.server.finish();
-                let is_over = || observation.server.outstanding().nodes.is_empty();
-                wait_until(Instant::now() + END, is_over);
-                Err(error)
-            }
+        if let Err(error) = attached.enter_all(&ranks, observation) {
+            attached.leave(observation).iter().for_each(|text| user_io::print::warn(text));
+            observation.server.finish();
+            let is_over = || observation.server.outstanding().nodes.is_empty();
+            wait_until(Instant::now() + END, is_over);
+            return Err(error);
         }
+        let masters = ranks.jobs().flatten().filter(|rank| rank.rank == 0);
+        let requests =
+            masters.filter_map(|rank| ask_for_report(rank.pid, observation.record.dir()));
+        attached.report_requests = requests.collect();
+        Ok(attached)
     }
 
     fn enter_all(&mut self, ranks: &LocalRanks, observation: &Observation) -> anyhow::Result<()> {
         for (number, job) in ranks.jobs().enumerate() {
             let launch = format!("{}={number}\n", place::LAUNCH);
-            let options = attach_options(&observation.variables()) + &launch;
+            let options = attach_options(&observation.variables) + &launch;
             for rank in job {
                 let name = format!("rank {} (process {})", rank.rank, rank.pid);
                 let rank = Rank { pid: rank.pid, pidfd: open(rank.pid)?, is_entered: false, name };
@@ -145,15 +141,11 @@ impl Attached {
         wait_until(Instant::now() + END, || {
             entered.iter().all(|rank| !is_left(rank) || !rank.has_our_thread())
         });
-        let not_left = entered.iter().filter(|rank| !is_left(rank));
-        not_left
-            .map(|rank| {
-                format!(
-                    "{} did not answer: it may still be watched, and goes on all the same",
-                    rank.name
-                )
-            })
-            .collect()
+        let not_left = entered.iter().filter(|rank| !is_left(rank)).map(|rank| &rank.name);
+        let sentence = |name: &String| {
+            format!("{name} did not answer: it may still be watched, and goes on all the same")
+        };
+        not_left.map(sentence).collect()
     }
 }
 

@@ -83,13 +83,11 @@ fn sentences(program: &str, here: &[u32], elsewhere: &[u32]) -> Vec<String> {
 
 /// Ranks in words: `rank 3`, `ranks 0-3 and 7`.
 fn in_words(ranks: &[u32]) -> String {
-    let consecutive = ranks.chunk_by(|a, b| a + 1 == *b);
-    let spans: Vec<String> = consecutive
-        .map(|span| match span {
-            [first, .., last] => format!("{first}-{last}"),
-            _ => span.iter().map(u32::to_string).collect(),
-        })
-        .collect();
+    let in_words = |span: &[u32]| match span {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => span.iter().map(u32::to_string).collect(),
+    };
+    let spans: Vec<String> = ranks.chunk_by(|a, b| a + 1 == *b).map(in_words).collect();
     let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
     match spans.split_last() {
         Some((last, before)) if !before.is_empty() => {

@@ -70,12 +70,8 @@ impl Capture {
     /// If no thread can be started.
     pub(crate) fn start(path: &Path) -> io::Result<Self> {
         let destination = SpoolWriter::create(path).map_or(Destination::Full, Destination::Kept);
-        let lines = Mutex::default();
-        let shared = Arc::new(Shared {
-            destination: Mutex::new(destination),
-            changed: Condvar::new(),
-            lines,
-        });
+        let (destination, lines) = (Mutex::new(destination), Mutex::default());
+        let shared = Arc::new(Shared { destination, changed: Condvar::new(), lines });
         let (to_output, output) = sync_channel(1);
         let (to_errors, errors) = sync_channel(1);
         let readers = vec![

@@ -21,15 +21,14 @@ pub(crate) fn warnings(command: &[OsString]) -> Vec<String> {
     let name = path.display();
     let is_privileged =
         std::fs::metadata(&path).is_ok_and(|metadata| metadata.mode() & SETUID_SETGID != 0);
-    if is_static(&path) {
-        vec![format!("`{name}` is statically linked and cannot be watched; link it dynamically")]
-    } else if is_privileged {
-        vec![format!(
-            "`{name}` is setuid or setgid, so that nothing is preloaded; run a copy of it"
-        )]
-    } else {
-        Vec::new()
-    }
+    let why = match () {
+        () if is_static(&path) => "is statically linked and cannot be watched; link it dynamically",
+        () if is_privileged => {
+            "is setuid or setgid, so that nothing is preloaded; run a copy of it"
+        }
+        () => return Vec::new(),
+    };
+    vec![format!("`{name}` {why}")]
 }
 
 /// Short name of the run: that of the program, not of the launcher.
@@ -113,9 +112,8 @@ fn program_headers(header: &[u8; ELF_HEADER_BYTES]) -> Option<(u64, usize)> {
 }
 
 fn has_interpreter(headers: &[u8]) -> bool {
-    headers
-        .chunks_exact(PROGRAM_HEADER_BYTES)
-        .any(|entry| entry.starts_with(&PT_INTERP.to_le_bytes()))
+    let mut entries = headers.chunks_exact(PROGRAM_HEADER_BYTES);
+    entries.any(|entry| entry.starts_with(&PT_INTERP.to_le_bytes()))
 }
 
 #[cfg(test)]
@@ -180,8 +178,8 @@ mod tests {
         bytes[56] = 1;
         bytes[64] = 1;
         std::fs::write(&path, &bytes).unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&path, mode).unwrap();
         let command = [OsString::from("env"), path.into_os_string()];
         assert!(warnings(&command)[0].contains("statically linked"));
     }

@@ -3,10 +3,11 @@
 
 use crate::options::TunerOptions;
 use crate::programs::Programs;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, ensure};
 use app_description::{Application, DescriptionProblem, Level};
 use std::path::{Path, PathBuf};
 use symbols::Program;
+use user_io::bounded_read;
 
 /// Description, and the text in which problems are shown.
 #[derive(Default)]
@@ -34,10 +35,8 @@ pub(super) fn choose(
         return Ok((description.of_program(&program), program));
     }
     if !tuner.needs_description() {
-        let path = programs
-            .observed
-            .as_deref()
-            .context("the command names no program in which functions could be measured")?;
+        let none = "the command names no program in which functions could be measured";
+        let path = programs.observed.as_deref().context(none)?;
         return Ok((Description::default(), programs.open(path)?));
     }
     let carried = programs.nearest_first().find_map(|path| carried(path, programs));
@@ -107,7 +106,7 @@ fn missing(program: &Path, programs: &Programs) -> String {
 impl Description {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let file = path.display().to_string();
-        let text = user_io::bounded_read::read_text(path, user_io::bounded_read::WRITTEN_BYTES_MAX)
+        let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX)
             .with_context(|| format!("cannot read `{file}`"))?;
         Self::of(text, file, path.parent().map(Path::to_owned).unwrap_or_default())
     }
@@ -140,10 +139,8 @@ impl Description {
             eprint!("{}", problem.render(&self.file, &self.text));
         }
         let n_errors = problems.iter().filter(|problem| problem.level == Level::Error).count();
-        if n_errors != 0 {
-            let s = if n_errors == 1 { "" } else { "s" };
-            bail!("`{}` has {n_errors} error{s}", self.file);
-        }
+        let s = if n_errors == 1 { "" } else { "s" };
+        ensure!(n_errors == 0, "`{}` has {n_errors} error{s}", self.file);
         Ok(())
     }
 }
