@@ -1,9 +1,8 @@
 //! `sintonia cancel`: ends tasks, on whatever node they are.
 
-use crate::location::{DaemonLocation, NodeOption};
-use crate::requests;
+use crate::location::NodeOption;
+use crate::requests::{Daemon, unexpected};
 use clap::Args;
-use node_daemon::client_socket::Client;
 use std::process::ExitCode;
 use task_api::{ClientRequest, DaemonAnswer, TaskFilter, TaskRange, TaskState};
 use user_io::exit::Refused;
@@ -45,18 +44,21 @@ pub struct Options {
 
 /// Ends tasks.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
-    let location = options.node.location();
-    let mut client = requests::connect(&location)?;
+    let mut daemon = Daemon::connect(options.node.location())?;
     let ranges = match &options.name {
-        Some(name) => of_name(name, (&mut client, &location), options)?,
-        None if options.all => vec![all(&client, options)],
+        Some(name) => of_name(name, &mut daemon, options)?,
+        None if options.all => {
+            let home = options.home.clone();
+            let home = home.unwrap_or_else(|| daemon.client.node().to_owned());
+            vec![TaskRange { home, first: 1, last: u64::MAX }]
+        }
         None => options.tasks.clone(),
     };
     let mut n_canceled = 0;
     for tasks in ranges {
-        match requests::ask(&mut client, &ClientRequest::Cancel { tasks }, &location)? {
+        match daemon.ask(&ClientRequest::Cancel { tasks })? {
             DaemonAnswer::Canceled { n_tasks } => n_canceled += n_tasks,
-            other => return Err(requests::unexpected(&other)),
+            other => return Err(unexpected(&other)),
         }
     }
     let text = match (options.json, n_canceled) {
@@ -68,22 +70,13 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     user_io::print::result(&format!("{text}\n"))
 }
 
-fn all(client: &Client, options: &Options) -> TaskRange {
-    let home = options.home.clone().unwrap_or_else(|| client.node().to_owned());
-    TaskRange { home, first: 1, last: u64::MAX }
-}
-
 /// Tasks of this name that are not over, as the fewest ranges that hold exactly these tasks.
-fn of_name(
-    name: &str,
-    (client, location): (&mut Client, &DaemonLocation),
-    options: &Options,
-) -> anyhow::Result<Vec<TaskRange>> {
+fn of_name(name: &str, daemon: &mut Daemon, options: &Options) -> anyhow::Result<Vec<TaskRange>> {
     let title = Some(name.to_owned());
     let filter = TaskFilter { home: options.home.clone(), title, ..TaskFilter::default() };
     let mut ranges: Vec<TaskRange> = Vec::new();
     let mut is_known = false;
-    requests::tasks((client, location), &filter, |tasks| {
+    daemon.tasks(&filter, |tasks| {
         is_known |= !tasks.is_empty();
         for task in tasks.into_iter().filter(|task| task.state != TaskState::Ended) {
             match ranges.last_mut() {

@@ -1,8 +1,7 @@
 //! `sintonia explain`: says why a task is where it is.
 
 use crate::location::NodeOption;
-use crate::requests;
-use crate::requests::now_ms;
+use crate::requests::{Daemon, now_ms, unexpected};
 use clap::Args;
 use std::process::ExitCode;
 use task_api::{ClientRequest, DaemonAnswer, TaskName};
@@ -32,13 +31,9 @@ pub struct Options {
 
 /// Asks the daemon for the explanation and prints it.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let location = options.node.location();
-    let mut client = requests::connect(&location)?;
-    let request = ClientRequest::Explain { task: options.task.clone() };
-    let answer = requests::ask(&mut client, &request, &location)?;
-    let DaemonAnswer::Explained { explanation } = answer else {
-        return Err(requests::unexpected(&answer));
-    };
+    let mut daemon = Daemon::connect(options.node.location())?;
+    let answer = daemon.ask(&ClientRequest::Explain { task: options.task.clone() })?;
+    let DaemonAnswer::Explained { explanation } = answer else { return Err(unexpected(&answer)) };
     let text = match options.json {
         true => format!("{:#}\n", serde_json::to_value(&explanation)?),
         false => report::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),

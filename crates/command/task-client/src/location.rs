@@ -13,7 +13,7 @@ const VARIABLE: &str = "SINTONIA_NODE";
 /// Variable in which a task finds the daemon of the node that it runs on.
 const OF_TASK: &str = "SINTONIA_KEEPER";
 
-/// Which daemon is asked.
+/// Option for the daemon that is asked.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NodeOption {
     /// Folder of the daemon's state, or its socket; by default the one that `SINTONIA_NODE` names, in a task that of
@@ -22,7 +22,7 @@ pub(crate) struct NodeOption {
     node: Option<PathBuf>,
 }
 
-/// Which daemon is started or stopped.
+/// Option for the daemon that is started or stopped.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StateOption {
     /// Folder of the daemon's state; by default `sintonia/HOST` in `$XDG_STATE_HOME` or `~/.local/state`
@@ -62,9 +62,8 @@ impl DaemonLocation {
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         let Some(path) = &self.path else {
             // Nodes may share a home, so the folder is named after the node.
-            return Ok(default_state(&own_name(|name| env::var(name).ok()), |name| {
-                env::var_os(name)
-            })?);
+            let node = own_name(|name| env::var(name).ok());
+            return Ok(default_state(&node, |name| env::var_os(name))?);
         };
         let path = std::path::absolute(path).context(
             "the path of the daemon's folder is empty or cannot be resolved; name the folder",

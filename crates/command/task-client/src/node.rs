@@ -8,9 +8,9 @@ mod start;
 pub(crate) mod web;
 
 use crate::location::StateOption;
-use crate::requests;
+use crate::requests::{Daemon, unexpected};
 use clap::{Args, Subcommand};
-use node_daemon::client_socket::Client;
+use display::units::plural;
 use node_daemon::keeper;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -80,30 +80,21 @@ struct StopOptions {
 
 /// Stops the daemon, and waits until it has ended.
 fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
-    let location = options.state.running();
-    let mut client = requests::connect(&location)?;
-    let request = ClientRequest::Stop { now: options.now };
-    match requests::ask(&mut client, &request, &location)? {
+    let mut daemon = Daemon::connect(options.state.running())?;
+    match daemon.ask(&ClientRequest::Stop { now: options.now })? {
         DaemonAnswer::Stopping { n_running: 0 } => {}
         DaemonAnswer::Stopping { n_running } if options.now => {
-            let tasks = display::units::plural(n_running, "running task");
-            eprintln!("sintonia: ends {tasks}");
+            eprintln!("sintonia: ends {}", plural(n_running, "running task"));
         }
         DaemonAnswer::Stopping { n_running } => {
-            eprintln!(
-                "sintonia: waiting for {}; `sintonia node stop --now` ends them",
-                display::units::plural(n_running, "task")
-            );
+            let tasks = plural(n_running, "task");
+            eprintln!("sintonia: waiting for {tasks}; `sintonia node stop --now` ends them");
         }
-        other => return Err(requests::unexpected(&other)),
+        other => return Err(unexpected(&other)),
     }
-    wait_for_end(client);
+    // The connection ends with the daemon.
+    while daemon.client.next_answer().is_ok() {}
     Ok(ExitCode::SUCCESS)
-}
-
-/// Waits for the end of the connection, which ends with the daemon.
-fn wait_for_end(mut client: Client) {
-    while client.next_answer().is_ok() {}
 }
 
 /// Hold the tasks of a daemon; started by it

@@ -1,8 +1,7 @@
 //! `sintonia nodes`: shows the nodes of the cluster once or live, or prints the address of the web page.
 
 use crate::location::{DaemonLocation, NodeOption};
-use crate::requests;
-use crate::requests::now_ms;
+use crate::requests::{self, Daemon, now_ms};
 use clap::Args;
 use node_daemon::client_socket::{Client, ClientError};
 use report::balance::Queues;
@@ -53,8 +52,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     if options.live {
         return show(&location, terminal);
     }
-    let mut client = requests::connect(&location)?;
-    let answer = requests::ask(&mut client, &ClientRequest::Nodes, &location)?;
+    let answer = Daemon::connect(location)?.ask(&ClientRequest::Nodes)?;
     let DaemonAnswer::Nodes { nodes } = answer else { return Err(requests::unexpected(&answer)) };
     result(&match options.json {
         true => format!("{:#}\n", serde_json::to_value(&nodes)?),
@@ -63,7 +61,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 fn web(location: &DaemonLocation) -> anyhow::Result<String> {
-    requests::connect(location)?;
+    Daemon::connect(location.clone())?;
     let folder = location.folder()?;
     crate::node::web::address(&folder).ok_or_else(|| {
         let words = location.words("--state");
@@ -82,7 +80,7 @@ const KEY_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Shows the nodes until the user ends it.
 fn show(location: &DaemonLocation, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let client = requests::connect(location)?;
+    let client = Daemon::connect(location.clone())?.client;
     if std::io::stdout().is_terminal() {
         view(client, location, terminal)
     } else {
@@ -129,12 +127,8 @@ fn poll(
     location: &DaemonLocation,
 ) -> Result<(Client, Vec<NodeStatus>, Queues), ClientError> {
     let socket = || location.socket().map_err(|error| requests::refused(&error));
-    let mut client = match client {
-        Some(client) => client,
-        None => Client::connect(&socket()?)?,
-    };
-    let nodes = nodes(&mut client)?;
-    let queues = requests::queues(&mut client)?;
+    let mut client = client.map_or_else(|| Client::connect(&socket()?), Ok)?;
+    let (nodes, queues) = (nodes(&mut client)?, requests::queues(&mut client)?);
     Ok((client, nodes, queues))
 }
 

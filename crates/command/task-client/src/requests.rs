@@ -11,44 +11,49 @@ use user_io::exit::{NoDaemon, Refused};
 /// Number of tasks that are asked for at once.
 const N_AT_ONCE: u32 = 1000;
 
-/// Connects to the daemon of this node.
-pub(crate) fn connect(location: &DaemonLocation) -> anyhow::Result<Client> {
-    Client::connect(&location.socket()?).map_err(|error| failure(error, location))
+/// Daemon that is asked.
+pub(crate) struct Daemon {
+    pub(crate) client: Client,
+    pub(crate) location: DaemonLocation,
 }
 
-/// Sends a request and returns the answer.
-pub(crate) fn ask(
-    client: &mut Client,
-    request: &ClientRequest,
-    location: &DaemonLocation,
-) -> anyhow::Result<DaemonAnswer> {
-    match client.ask(request) {
-        Ok(DaemonAnswer::Refused { sentence }) => Err(Refused.because(sentence).into()),
-        Ok(answer) => Ok(answer),
-        Err(error) => Err(failure(error, location)),
+impl Daemon {
+    /// Connects to the daemon.
+    pub(crate) fn connect(location: DaemonLocation) -> anyhow::Result<Self> {
+        let client = Client::connect(&location.socket()?);
+        let client = client.map_err(|error| failure(error, &location))?;
+        Ok(Self { client, location })
     }
-}
 
-/// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough. Returns what is
-/// kept of tasks that ended long ago.
-pub(crate) fn tasks(
-    (client, location): (&mut Client, &DaemonLocation),
-    filter: &TaskFilter,
-    mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
-) -> anyhow::Result<Option<OutcomeSummary>> {
-    let mut after = None;
-    let mut all_past = None;
-    loop {
-        let request = ClientRequest::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
-        match ask(client, &request, location)? {
-            DaemonAnswer::Tasks { tasks, next, past } => {
-                all_past = all_past.or(past);
-                if !each(tasks)? || next.is_none() {
-                    return Ok(all_past);
+    /// Sends a request and returns the answer.
+    pub(crate) fn ask(&mut self, request: &ClientRequest) -> anyhow::Result<DaemonAnswer> {
+        match self.client.ask(request) {
+            Ok(DaemonAnswer::Refused { sentence }) => Err(Refused.because(sentence).into()),
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(failure(error, &self.location)),
+        }
+    }
+
+    /// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough. Returns what is
+    /// kept of tasks that ended long ago.
+    pub(crate) fn tasks(
+        &mut self,
+        filter: &TaskFilter,
+        mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Option<OutcomeSummary>> {
+        let (mut after, mut all_past) = (None, None);
+        loop {
+            let request = ClientRequest::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
+            match self.ask(&request)? {
+                DaemonAnswer::Tasks { tasks, next, past } => {
+                    all_past = all_past.or(past);
+                    if !each(tasks)? || next.is_none() {
+                        return Ok(all_past);
+                    }
+                    after = next;
                 }
-                after = next;
+                other => return Err(unexpected(&other)),
             }
-            other => return Err(unexpected(&other)),
         }
     }
 }
@@ -87,20 +92,16 @@ pub(crate) fn failure(error: ClientError, location: &DaemonLocation) -> anyhow::
 
 /// Some tasks of this node that are not over.
 pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
-    Ok(Queues {
-        running: in_state(client, TaskState::Running)?,
-        leased: in_state(client, TaskState::Leased)?,
-        queued: in_state(client, TaskState::Queued)?,
-    })
-}
-
-fn in_state(client: &mut Client, state: TaskState) -> Result<Vec<TaskStatus>, ClientError> {
-    let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
-    let n_max = u32::try_from(Queues::N_MAX).unwrap_or(u32::MAX);
-    match client.ask(&ClientRequest::Tasks { filter, after: None, n_max })? {
-        DaemonAnswer::Tasks { tasks, .. } => Ok(tasks),
-        other => Err(self::other(other)),
-    }
+    let mut in_state = |state| {
+        let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
+        let n_max = u32::try_from(Queues::N_MAX).unwrap_or(u32::MAX);
+        match client.ask(&ClientRequest::Tasks { filter, after: None, n_max })? {
+            DaemonAnswer::Tasks { tasks, .. } => Ok(tasks),
+            other => Err(self::other(other)),
+        }
+    };
+    let (running, leased) = (in_state(TaskState::Running)?, in_state(TaskState::Leased)?);
+    Ok(Queues { running, leased, queued: in_state(TaskState::Queued)? })
 }
 
 /// Refusal, or error for an answer to another question.

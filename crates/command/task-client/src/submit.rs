@@ -1,7 +1,7 @@
 //! `sintonia submit`: hands commands over to the daemon of this node.
 
 use crate::location::NodeOption;
-use crate::requests;
+use crate::requests::{Daemon, unexpected};
 use crate::tasks::wait::{TaskOutput, Wait};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -80,12 +80,9 @@ pub struct Options {
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let submission = submission(options).context(BadOption)?;
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
-    let location = options.node.location();
-    let mut client = requests::connect(&location)?;
-    let answer = requests::ask(&mut client, &ClientRequest::Submit { submission }, &location)?;
-    let DaemonAnswer::Submitted { tasks } = answer else {
-        return Err(requests::unexpected(&answer));
-    };
+    let mut daemon = Daemon::connect(options.node.location())?;
+    let answer = daemon.ask(&ClientRequest::Submit { submission })?;
+    let DaemonAnswer::Submitted { tasks } = answer else { return Err(unexpected(&answer)) };
     say_names(&tasks, options)?;
     if !options.wait {
         return Ok(ExitCode::SUCCESS);
@@ -95,7 +92,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         (false, true) => TaskOutput::Nothing,
         (false, false) => TaskOutput::Output,
     };
-    Wait { tasks, output, location: &location }.run(client)
+    Wait { tasks, output, location: &daemon.location }.run(daemon.client)
 }
 
 /// Prints the names on standard output, unless that is reserved for the tasks' output.
@@ -131,37 +128,32 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
 }
 
 /// Variables that describe a job or node in which this command happens to run, and not those of the task.
-const FOREIGN: [&str; 9] = [
-    "SINTONIA_TASK",
-    "SINTONIA_ARRAY_INDEX",
-    "SINTONIA_INSTANCE",
-    "SINTONIA_KEEPER",
-    "SINTONIA_KEEPER_RUN",
-    "SINTONIA_NODE",
-    "OLDPWD",
-    "PWD",
-    "SHLVL",
-];
+const FOREIGN: &str = "SINTONIA_TASK SINTONIA_ARRAY_INDEX SINTONIA_INSTANCE SINTONIA_KEEPER SINTONIA_KEEPER_RUN \
+                       SINTONIA_NODE OLDPWD PWD SHLVL";
 /// Variables that a command needs even without those of its shell.
-const NEEDED: [&str; 7] = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER"];
+const NEEDED: &str = "HOME LANG LOGNAME PATH SHELL TMPDIR USER";
 
 /// Variables of the shell that are text, and those given by `--env`.
 fn environment(options: &Options) -> Vec<(String, String)> {
     let is_wanted = |name: &str| {
-        let is_needed = !options.clean_env || NEEDED.contains(&name);
-        is_needed && !FOREIGN.contains(&name) && options.env.iter().all(|(other, _)| other != name)
+        let is_among = |names: &str| names.split(' ').any(|other| other == name);
+        let is_needed = !options.clean_env || is_among(NEEDED);
+        is_needed && !is_among(FOREIGN) && options.env.iter().all(|(other, _)| other != name)
     };
-    let (text, other): (Vec<_>, Vec<_>) = env::vars_os()
-        .map(|(name, value)| {
-            let shown = name.to_string_lossy().into_owned();
-            (shown, name.into_string().ok().zip(value.into_string().ok()))
-        })
-        .partition(|(_, pair)| pair.is_some());
-    for (name, _) in other.iter().filter(|(name, _)| is_wanted(name)) {
-        eprintln!("sintonia: the variable `{name}` is not passed on: it is not UTF-8");
+    let mut pairs = Vec::new();
+    for (name, value) in env::vars_os().filter(|(name, _)| is_wanted(&name.to_string_lossy())) {
+        match (name.into_string(), value.into_string()) {
+            (Ok(name), Ok(value)) => pairs.push((name, value)),
+            (Ok(name), Err(_)) => warn_of(&name),
+            (Err(name), _) => warn_of(&name.to_string_lossy()),
+        }
     }
-    let pairs = text.into_iter().filter_map(|(_, pair)| pair).filter(|(name, _)| is_wanted(name));
-    pairs.chain(options.env.iter().cloned()).collect()
+    pairs.extend(options.env.iter().cloned());
+    pairs
+}
+
+fn warn_of(name: &str) {
+    eprintln!("sintonia: the variable `{name}` is not passed on: it is not UTF-8");
 }
 
 fn text(words: OsString, what: &str) -> anyhow::Result<String> {

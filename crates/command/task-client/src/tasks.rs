@@ -2,10 +2,9 @@
 
 pub(crate) mod wait;
 
-use crate::location::{DaemonLocation, NodeOption};
-use crate::requests::{self, now_ms};
-use clap::{Args, ValueEnum};
-use node_daemon::client_socket::Client;
+use crate::location::NodeOption;
+use crate::requests::{Daemon, now_ms, unexpected};
+use clap::Args;
 use report::balance;
 use std::collections::VecDeque;
 use std::process::ExitCode;
@@ -13,8 +12,10 @@ use task_api::{
     ClientRequest, DaemonAnswer, EndedTask, OutcomeRange, OutcomeSummary, TaskFilter, TaskName,
     TaskRange, TaskState, TaskStatus,
 };
+use user_io::option_value::one_of;
 use user_io::print::result;
 use user_io::terminal::Terminal;
+use wait::{TaskOutput, Wait};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,8 +39,8 @@ pub struct Options {
     #[arg(value_name = "TASK")]
     tasks: Option<TaskRange>,
     /// List only tasks in this state
-    #[arg(long, value_enum)]
-    state: Option<StateName>,
+    #[arg(long, value_parser = one_of(&STATES))]
+    state: Option<TaskState>,
     /// List only tasks of this name
     #[arg(long)]
     name: Option<String>,
@@ -60,63 +61,45 @@ pub struct Options {
 }
 
 /// States of a task, as they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StateName {
-    Queued,
-    Offered,
-    Leased,
-    Running,
-    Ended,
-}
-
-impl From<StateName> for TaskState {
-    fn from(state: StateName) -> Self {
-        match state {
-            StateName::Queued => Self::Queued,
-            StateName::Offered => Self::Offered,
-            StateName::Leased => Self::Leased,
-            StateName::Running => Self::Running,
-            StateName::Ended => Self::Ended,
-        }
-    }
-}
+const STATES: [(&str, &str, TaskState); 5] = [
+    ("queued", "", TaskState::Queued),
+    ("offered", "", TaskState::Offered),
+    ("leased", "", TaskState::Leased),
+    ("running", "", TaskState::Running),
+    ("ended", "", TaskState::Ended),
+];
 
 /// Default number of rows of the table.
 const N_ROWS: usize = 100;
 
 /// Lists tasks, shows one, or waits.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let location = options.node.location();
-    let client = requests::connect(&location)?;
+    let daemon = Daemon::connect(options.node.location())?;
     match &options.tasks {
         Some(tasks) if options.wait => {
-            let output =
-                if options.json { wait::TaskOutput::Json } else { wait::TaskOutput::Output };
-            wait::Wait { tasks: tasks.clone(), output, location: &location }.run(client)
+            let output = if options.json { TaskOutput::Json } else { TaskOutput::Output };
+            let wait = Wait { tasks: tasks.clone(), output, location: &daemon.location };
+            wait.run(daemon.client)
         }
         Some(tasks) if tasks.first == tasks.last => {
             let name = TaskName { home: tasks.home.clone(), number: tasks.first };
-            show(&name, (client, location), options, terminal)
+            show(&name, daemon, options, terminal)
         }
-        _ => list((client, location), options, terminal),
+        _ => list(daemon, options, terminal),
     }
 }
 
-fn list(
-    (mut client, location): (Client, DaemonLocation),
-    options: &Options,
-    terminal: Terminal,
-) -> anyhow::Result<ExitCode> {
+fn list(mut daemon: Daemon, options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let filter = TaskFilter {
         home: options.home.clone(),
         tasks: options.tasks.clone(),
-        state: options.state.map(TaskState::from),
+        state: options.state,
         title: options.name.clone(),
     };
     let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
     let mut last = VecDeque::new();
     let mut n_all = 0;
-    let past = requests::tasks((&mut client, &location), &filter, |tasks| {
+    let past = daemon.tasks(&filter, |tasks| {
         n_all += tasks.len();
         if options.json && options.last.is_none() {
             tasks.iter().try_for_each(write_json)?;
@@ -130,16 +113,14 @@ fn list(
     if options.json {
         last.iter().try_for_each(write_json)?;
         let home = options.home.as_deref().or(options.tasks.as_ref().map(|it| it.home.as_str()));
-        let home = home.unwrap_or_else(|| client.node());
+        let home = home.unwrap_or_else(|| daemon.client.node());
         past.iter().filter(|_| options.last.is_none()).try_for_each(|it| write_past(it, home))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(past) = &past {
+        let (n_tasks, outcomes) = (past.n_tasks, past.sentence());
         eprintln!(
-            "sintonia: for {} earlier tasks only the outcome is kept: {}; `sintonia node start \
-             --keep-tasks N` keeps more",
-            past.n_tasks,
-            past.sentence()
+            "sintonia: for {n_tasks} earlier tasks only the outcome is kept: {outcomes}; `sintonia node start --keep-tasks N` keeps more"
         );
     }
     if last.is_empty() && past.is_none() {
@@ -148,30 +129,35 @@ fn list(
     }
     result(&balance::tasks(&last, now_ms(), terminal.stdout_style()))?;
     if last.len() < n_all {
-        eprintln!(
-            "sintonia: these are the last {} of {n_all}; `--last {n_all}` shows all",
-            last.len()
-        );
+        let n = last.len();
+        eprintln!("sintonia: these are the last {n} of {n_all}; `--last {n_all}` shows all");
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn show(
     name: &TaskName,
-    (mut client, location): (Client, DaemonLocation),
+    mut daemon: Daemon,
     options: &Options,
     terminal: Terminal,
 ) -> anyhow::Result<ExitCode> {
-    let status = status(name, &mut client, &location)?;
-    let found = ended(name, &mut client, &location)?;
+    let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
+    let mut status = None;
+    daemon.tasks(&filter, |tasks| {
+        status = tasks.into_iter().next();
+        Ok(false)
+    })?;
+    let found = match daemon.ask(&ClientRequest::Result { task: name.clone() })? {
+        DaemonAnswer::Ended { tasks, .. } => tasks.into_iter().next(),
+        other => return Err(unexpected(&other)),
+    };
     let Some(status) = status else {
         return show_brief(name, found.as_ref(), options);
     };
     if options.json {
         let mut json = serde_json::to_value(&status)?;
         json["output"] = serde_json::to_value(found.and_then(|task| task.output))?;
-        result(&format!("{json}\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        return result(&format!("{json}\n"));
     }
     let style = terminal.stdout_style();
     result(&match found {
@@ -202,31 +188,6 @@ fn show_brief(
             "{name}  {outcome}; it ended long ago; only its outcome is kept (`sintonia node start --keep-tasks N` keeps more)\n"
         ),
     })
-}
-
-fn status(
-    name: &TaskName,
-    client: &mut Client,
-    location: &DaemonLocation,
-) -> anyhow::Result<Option<TaskStatus>> {
-    let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
-    let mut found = None;
-    requests::tasks((client, location), &filter, |tasks| {
-        found = tasks.into_iter().next();
-        Ok(false)
-    })?;
-    Ok(found)
-}
-
-fn ended(
-    name: &TaskName,
-    client: &mut Client,
-    location: &DaemonLocation,
-) -> anyhow::Result<Option<EndedTask>> {
-    match requests::ask(client, &ClientRequest::Result { task: name.clone() }, location)? {
-        DaemonAnswer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
-        other => Err(requests::unexpected(&other)),
-    }
 }
 
 /// Prints a line for each range of tasks that ended alike, and one for those of which only counts are kept.

@@ -1,4 +1,4 @@
-//! Log of a daemon: writes each sentence once in a while, and limits the whole.
+//! Log of a daemon, limited in rate and size.
 //!
 //! Strangers and faults cause messages, and the log lies beside the journal, whose disk it must not fill. So a sentence
 //! that was written recently is counted instead, as is everything beyond [`N_WRITTEN_MAX`] sentences in a minute. A log in
@@ -20,8 +20,6 @@ const N_WRITTEN_MAX: u64 = 50;
 const SENTENCE_BYTES_MAX: usize = 2048;
 /// Most bytes of a log in a file, and of its previous part.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Extension of the previous part of the log.
-const BEFORE: &str = "1";
 
 /// Log of a daemon.
 #[derive(Debug)]
@@ -72,11 +70,9 @@ fn put_aside(path: &Path) -> std::io::Result<Option<File>> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(Some)
 }
 
+/// Path of the previous part of the log.
 fn before(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(BEFORE);
-    name.into()
+    path.with_added_extension("1")
 }
 
 /// Sentences written, and how often; time is an argument.

@@ -2,7 +2,7 @@
 
 use super::key;
 use crate::location::host;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use node_daemon::daemon::ClusterSettings;
 use node_daemon::links::LinkOptions;
@@ -11,7 +11,7 @@ use std::env;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use user_io::bounded_read;
-use user_io::exit::BadOption;
+use user_io::exit::{BadOption, bad_option};
 use user_io::print::warn;
 
 /// Variable in which Slurm lists the nodes of a job.
@@ -85,25 +85,20 @@ impl NetworkOptions {
 
     /// Addresses of nodes to join; that of this node may be among them.
     fn peers(&self, port: u16) -> anyhow::Result<Vec<String>> {
-        let mut peers =
-            self.seed.iter().map(|seed| with_port(seed)).collect::<Result<Vec<_>, _>>()?;
+        let seeds = self.seed.iter().map(|seed| with_port(seed));
+        let mut peers = seeds.collect::<anyhow::Result<Vec<_>>>()?;
         if let Some(path) = &self.peers {
             let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX);
-            let context = || {
-                let path = path.display();
-                format!(
-                    "cannot read the peers `{path}`; write an address to a line, `host` or `host:port`"
-                )
-            };
-            let (listed, problems) =
-                host_list::peers(&text.with_context(context).context(BadOption)?, PORT);
+            let path = path.display();
+            let text = text.with_context(|| format!("cannot read the peers `{path}`; write an address to a line, `host` or `host:port`"));
+            let (listed, problems) = host_list::peers(&text.context(BadOption)?, PORT);
             problems.iter().for_each(|problem| warn(&problem.to_string()));
             peers.extend(listed);
         }
         if self.slurm {
-            let list = env::var(SLURM_LIST).ok().filter(|list| !list.is_empty()).ok_or_else(|| {
-                anyhow!("`{SLURM_LIST}` is not set: `--slurm` is for daemons that Slurm starts, as by `srun sintonia node start --slurm`")
-                    .context(BadOption)
+            let list = env::var(SLURM_LIST).ok().filter(|list| !list.is_empty());
+            let list = list.ok_or_else(|| {
+                bad_option(format!("`{SLURM_LIST}` is not set: `--slurm` is for daemons that Slurm starts, as by `srun sintonia node start --slurm`"))
             })?;
             let hosts = host_list::expand(&list).context(BadOption)?;
             peers.extend(hosts.iter().map(|host| format!("{host}:{port}")));
@@ -115,10 +110,9 @@ impl NetworkOptions {
 /// Address of a seed, with its port.
 fn with_port(seed: &str) -> anyhow::Result<String> {
     host_list::peer_address(seed, PORT).ok_or_else(|| {
-        anyhow!(
+        bad_option(format!(
             "`--seed {seed}` is not an address: write HOST:PORT, an address of IPv6 in brackets"
-        )
-        .context(BadOption)
+        ))
     })
 }
 
@@ -128,11 +122,9 @@ mod tests {
 
     #[test]
     fn a_seed_has_the_usual_port_unless_it_names_one() {
-        assert_eq!(with_port("node1").unwrap(), format!("node1:{PORT}"));
-        assert_eq!(with_port("node1:99").unwrap(), "node1:99");
-        assert_eq!(with_port("[::1]:99").unwrap(), "[::1]:99");
-        assert_eq!(with_port("fd00::2").unwrap(), format!("[fd00::2]:{PORT}"));
-        assert_eq!(with_port("[fd00::2]").unwrap(), format!("[fd00::2]:{PORT}"));
+        let seeds = ["node1", "node1:99", "[::1]:99", "fd00::2", "[fd00::2]"];
+        let expected = ["node1:7411", "node1:99", "[::1]:99", "[fd00::2]:7411", "[fd00::2]:7411"];
+        assert_eq!(seeds.map(|seed| with_port(seed).unwrap()), expected);
         for bad in ["node1:x", ":99", "node1:70000"] {
             let error = with_port(bad).unwrap_err();
             assert!(format!("{error:#}").contains(bad), "{error:#}");

@@ -4,8 +4,11 @@
 use super::network::NetworkOptions;
 use crate::location::StateOption;
 use balancing_policies::{Domain, Rule};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use node_daemon::journal::Durability;
+use node_daemon::measure::SpeedBy;
 use std::net::SocketAddr;
+use user_io::option_value::{one_of, within};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +71,7 @@ pub(super) struct RuleOptions {
     pub(super) domain: Domain,
     /// Lease: time for which another node may run a task after its home stopped answering; after that, the task is run
     /// elsewhere
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = lease)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = |text: &str| within(text, 1.0..=86_400.0))]
     pub(super) lease: f64,
 }
 
@@ -80,15 +83,15 @@ pub(super) struct CapacityOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) cores: Option<u32>,
     /// Speed of a core, with 1 for an ordinary one; by default measured at the start
-    #[arg(long, value_name = "X", value_parser = speed)]
+    #[arg(long, value_name = "X", value_parser = |text: &str| within(text, 0.001..=1000.0))]
     pub(super) speed: Option<f64>,
     /// Method that measures the speed
-    #[arg(long, value_enum, default_value_t = SpeedBy::Calibration, conflicts_with = "speed")]
+    #[arg(long, default_value = "calibration", value_parser = one_of(&SPEED_BY), conflicts_with = "speed")]
     pub(super) speed_by: SpeedBy,
-    /// When the journal is forced to disk before a submission is answered: for each record, for the records of some
+    /// Sync of the journal to disk before a submission is answered: for each record, for the records of some
     /// milliseconds together, or when the system decides, which loses tasks if the machine loses power
-    #[arg(long, value_enum, default_value_t = Fsync::Batch)]
-    pub(super) fsync: Fsync,
+    #[arg(long, default_value = "batch", value_parser = one_of(&FSYNC))]
+    pub(super) fsync: Durability,
     /// Ended tasks that are kept with their times and output; of all others, only the outcome is kept
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     pub(super) keep_tasks: usize,
@@ -98,34 +101,17 @@ pub(super) struct CapacityOptions {
 }
 
 /// Ways to measure a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum SpeedBy {
-    /// Work of fixed size.
-    Calibration,
-    /// The kernel's delay loop, as the source had it.
-    Bogomips,
-}
+const SPEED_BY: [(&str, &str, SpeedBy); 2] = [
+    ("calibration", "Work of fixed size", SpeedBy::Calibration),
+    ("bogomips", "The kernel's delay loop, as the source had it", SpeedBy::Bogomips),
+];
 
-/// Times at which the journal is forced to disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Fsync {
-    /// Each record.
-    Always,
-    /// Records of some milliseconds together.
-    Batch,
-    /// When the system decides.
-    Never,
-}
-
-fn lease(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|seconds| (1.0..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| "write a number of seconds from 1 to 86400".to_owned())
-}
-
-fn speed(text: &str) -> Result<f64, String> {
-    let speed = text.parse().ok().filter(|speed| (0.001..=1000.0).contains(speed));
-    speed.ok_or_else(|| "write a number from 0.001 to 1000".to_owned())
-}
+/// Ways to sync the journal.
+const FSYNC: [(&str, &str, Durability); 3] = [
+    ("always", "Each record", Durability::Always),
+    ("batch", "Records of some milliseconds together", Durability::Batch),
+    ("never", "When the system decides", Durability::Never),
+];
 
 fn web(text: &str) -> Result<SocketAddr, String> {
     let port = || Some(SocketAddr::from(([127, 0, 0, 1], text.parse().ok()?)));

@@ -1,19 +1,17 @@
 //! `sintonia node start`: makes a daemon from options and runs it until it leaves.
 
 use super::log::Log;
-use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
+use super::options::StartOptions;
 use super::{keeper_words, web};
 use crate::location::own_name;
 use anyhow::Context;
 use balancing_policies::Policy;
 use node_daemon::client_socket::{Client, SOCKET, open_state};
 use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Stopper, Warn};
-use node_daemon::journal::Durability;
-use node_daemon::measure::{self, MeasureOptions, measure};
+use node_daemon::measure::{MeasureOptions, measure};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::env;
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -72,45 +70,25 @@ fn daemon_options(
     (name, state): (&str, &Path),
 ) -> Options {
     let rules = &options.rules;
-    let measurement = measure(&measure_options(&options.node));
+    let node = &options.node;
+    let measured = MeasureOptions { by: node.speed_by, n_cores: node.cores, speed: node.speed };
+    // This program's own file, even if it was replaced meanwhile.
+    let keeper = std::iter::once("/proc/self/exe".into()).chain(keeper_words("keeper", state));
     // In the background, messages go into a file of the daemon's own, else to where the user sent standard error.
     let log = Log::new(options.detached.then(|| state.join(LOG)));
     Options {
         policy: Policy { rule: rules.policy, domain: rules.domain },
-        durability: match options.node.fsync {
-            Fsync::Always => Durability::Always,
-            Fsync::Batch => Durability::Batch,
-            Fsync::Never => Durability::Never,
-        },
-        lease_ms: lease_ms(rules.lease),
+        durability: node.fsync,
+        lease_ms: display::units::whole(rules.lease * 1e3),
         limits: BookLimits {
-            n_ended_max: options.node.keep_tasks,
-            output_bytes_max: options.node.keep_output,
+            n_ended_max: node.keep_tasks,
+            output_bytes_max: node.keep_output,
             ..BookLimits::default()
         },
         network,
         warn: Warn(Arc::new(move |sentence: &str| log.say(sentence))),
-        ..Options::new(name, state, measurement, keeper_command(state))
+        ..Options::new(name, state, measure(&measured), keeper.collect())
     }
-}
-
-/// Command that starts the keeper: this program's own file, even if it was replaced meanwhile.
-fn keeper_command(state: &Path) -> Vec<OsString> {
-    std::iter::once("/proc/self/exe".into()).chain(keeper_words("keeper", state)).collect()
-}
-
-fn measure_options(node: &CapacityOptions) -> MeasureOptions {
-    let by = match node.speed_by {
-        SpeedBy::Calibration => measure::SpeedBy::Calibration,
-        SpeedBy::Bogomips => measure::SpeedBy::Bogomips,
-    };
-    MeasureOptions { by, n_cores: node.cores, speed: node.speed }
-}
-
-fn lease_ms(seconds: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-    let ms = (seconds * 1e3).round() as u64;
-    ms
 }
 
 /// Makes the first signal wait for the running tasks, and the second one end them.
@@ -163,18 +141,15 @@ const SHOWN_BYTES_MAX: usize = 4096;
 
 /// Starts the daemon as a process of its own; returns when it answers.
 fn start_in_background(folder: &Path) -> anyhow::Result<ExitCode> {
-    let mut log = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .read(true)
-        .mode(0o600)
-        .open(folder.join(LOG))
-        .with_context(|| format!("`{}` cannot be written", folder.join(LOG).display()))?;
+    let path = folder.join(LOG);
+    let mut log = OpenOptions::new();
+    let log = log.create(true).append(true).read(true).mode(0o600).open(&path);
+    let mut log = log.with_context(|| format!("`{}` cannot be written", path.display()))?;
     let begins = log.seek(SeekFrom::End(0))?;
     let child = spawn(&log)?;
     let mut client = wait(child, folder, (log, begins))?;
     let node = client.node().to_owned();
-    eprintln!("sintonia: node `{node}` is up; its log is `{}`", folder.join(LOG).display());
+    eprintln!("sintonia: node `{node}` is up; its log is `{}`", path.display());
     say_troubles(&mut client);
     Ok(ExitCode::SUCCESS)
 }
@@ -218,8 +193,8 @@ fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Cli
 fn log_tail((mut log, begins): (File, u64)) -> String {
     let mut text = String::new();
     let read = log.seek(SeekFrom::Start(begins)).and_then(|_| log.read_to_string(&mut text));
-    let text = read.map_or("nothing", |_| text.trim());
+    let text = read.map_or("", |_| text.trim());
     let tail = text.char_indices().rev().nth(SHOWN_BYTES_MAX).map_or(text, |(at, _)| &text[at..]);
     let tail = tail.trim_start_matches("sintonia: ");
-    if tail.is_empty() { "nothing".to_owned() } else { tail.to_owned() }
+    if tail.is_empty() { "nothing" } else { tail }.to_owned()
 }

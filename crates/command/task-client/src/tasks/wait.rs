@@ -1,4 +1,4 @@
-//! Waits for tasks: prints their output as they end, the progress, and a sentence about all.
+//! Waits for tasks: prints their output as they end, the progress, and a summary.
 //!
 //! # Invariants
 //! - Ending the wait leaves the tasks as they are.
@@ -25,10 +25,10 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 /// Number of failures that are printed one by one.
 const N_FAILURES_TOLD: u64 = 10;
 
-/// Output about tasks that end.
+/// Kinds of output about tasks that end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskOutput {
-    /// What the tasks wrote.
+    /// Output of the tasks.
     Output,
     /// A line of JSON for each task.
     Json,
@@ -107,17 +107,15 @@ impl Wait<'_> {
             TaskOutput::Json => {
                 let mut json = serde_json::to_value(task)?;
                 json["task"] = serde_json::to_value(&name)?;
-                println_to_stdout(&json.to_string())?;
+                user_io::print::result(&format!("{json}\n"))?;
             }
             TaskOutput::Output => {
                 tally.progress.clear();
                 write_output(task)?;
             }
         }
-        if tally.n_failed <= N_FAILURES_TOLD
-            && !is_plain(task, &self.tasks)
-            && self.output != TaskOutput::Json
-        {
+        let is_told = tally.n_failed <= N_FAILURES_TOLD && self.output != TaskOutput::Json;
+        if is_told && !is_plain(task, &self.tasks) {
             tally.progress.clear();
             match task.is_brief {
                 true => eprintln!("sintonia: {name}: {}", task.outcome),
@@ -127,7 +125,7 @@ impl Wait<'_> {
         Ok(())
     }
 
-    /// Makes Ctrl-C end only this program, and print how to go on waiting.
+    /// Makes Ctrl-C end only this program, and print the command that waits again.
     fn say_how_to_go_on(&self) -> anyhow::Result<()> {
         let (tasks, words) = (self.tasks.clone(), self.location.words("--node"));
         let (hand_over, taken) = std::sync::mpsc::sync_channel::<Signals>(1);
@@ -190,10 +188,6 @@ fn write_output(task: &EndedTask) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn println_to_stdout(line: &str) -> anyhow::Result<ExitCode> {
-    user_io::print::result(&format!("{line}\n"))
-}
-
 /// Tasks that have ended, and their outcomes.
 #[derive(Debug)]
 struct Tally {
@@ -229,11 +223,8 @@ impl Tally {
 
     fn is_new(&mut self, task: &EndedTask) -> bool {
         let idx = task.number.checked_sub(self.first).filter(|idx| *idx < self.n_tasks);
-        let Some(idx) = idx else { return false };
-        let Some(word) = usize::try_from(idx / 64).ok().and_then(|idx| self.seen.get_mut(idx))
-        else {
-            return false;
-        };
+        let Some(idx) = idx.and_then(|idx| usize::try_from(idx).ok()) else { return false };
+        let Some(word) = self.seen.get_mut(idx / 64) else { return false };
         let bit = 1 << (idx % 64);
         let is_new = *word & bit == 0;
         *word |= bit;
@@ -293,17 +284,9 @@ mod tests {
     use super::*;
 
     fn ended(number: u64, outcome: TaskOutcome) -> EndedTask {
-        let node = "alpha".to_owned();
-        EndedTask {
-            number,
-            node,
-            instance: 1,
-            started_ms: None,
-            ended_ms: 0,
-            outcome,
-            output: None,
-            is_brief: false,
-        }
+        let (node, output, started_ms) = ("alpha".to_owned(), None, None);
+        let is_brief = false;
+        EndedTask { number, node, instance: 1, started_ms, ended_ms: 0, outcome, output, is_brief }
     }
 
     #[track_caller]
@@ -321,18 +304,9 @@ mod tests {
     fn the_code_is_that_of_the_task_and_0_or_1_of_an_array() {
         check("alpha.7", &[(7, TaskOutcome::Exit(3))], 3, "1 of 1 tasks");
         check("alpha.7", &[(7, TaskOutcome::Signal(9))], 137, "1 of 1 tasks");
-        check(
-            "alpha.7-8",
-            &[(7, TaskOutcome::Exit(3)), (8, TaskOutcome::Exit(0))],
-            1,
-            "2 of 2 tasks",
-        );
-        check(
-            "alpha.7-8",
-            &[(7, TaskOutcome::Exit(0)), (8, TaskOutcome::Exit(0))],
-            0,
-            "2 of 2 tasks",
-        );
+        let both = |code: i32| [(7, TaskOutcome::Exit(code)), (8, TaskOutcome::Exit(0))];
+        check("alpha.7-8", &both(3), 1, "2 of 2 tasks");
+        check("alpha.7-8", &both(0), 0, "2 of 2 tasks");
     }
 
     /// Dropped output of tasks was not mentioned.
@@ -347,13 +321,9 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_of_twice_counts_once() {
-        let twice = [
-            (7, TaskOutcome::Exit(1)),
-            (7, TaskOutcome::Exit(1)),
-            (6, TaskOutcome::Exit(1)),
-            (9, TaskOutcome::Lost),
-        ];
+    fn a_task_that_is_reported_twice_counts_once() {
+        let failed = |number| (number, TaskOutcome::Exit(1));
+        let twice = [failed(7), failed(7), failed(6), (9, TaskOutcome::Lost)];
         check("alpha.7-8", &twice, 1, "1 of 2 tasks");
         check("alpha.7-8", &[(7, TaskOutcome::Exit(0))], 1, "1 of 2 tasks");
         check("alpha.7", &[], 1, "0 of 1 tasks");
