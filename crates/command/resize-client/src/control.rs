@@ -1,4 +1,4 @@
-//! Control folder: malleable programs write their status there and read wishes for another size.
+//! Control folder: malleable programs write their status there and read requests for another size.
 //!
 //! # Not here
 //! The program's side (`malleable`), and the format of the files (`resize-api`).
@@ -64,36 +64,33 @@ impl UserControl {
         }
     }
 
-    /// True if there is a wish that the program has not taken yet.
-    pub(crate) fn has_wish(&self, name: &str) -> bool {
+    /// True if there is a request that the program has not taken yet.
+    pub(crate) fn has_request(&self, name: &str) -> bool {
         self.file(name, "wish").exists()
     }
 
-    /// Removes this wish if the program has not taken it.
-    pub(crate) fn take_back(&self, name: &str, wish: &ResizeRequest) {
+    /// Removes this request if the program has not taken it.
+    pub(crate) fn take_back(&self, name: &str, request: &ResizeRequest) {
         let path = self.file(name, "wish");
         let ours = bounded_read::read(&path, bounded_read::WRITTEN_BYTES_MAX)
             .ok()
             .and_then(|bytes| serde_json::from_slice::<ResizeRequest>(&bytes).ok());
-        if ours.is_some_and(|found| found.id == wish.id) {
+        if ours.is_some_and(|found| found.id == request.id) {
             fs::remove_file(path).ok();
         }
     }
 
-    /// Writes a wish for a program; the file appears only when it is complete.
-    pub(crate) fn wish(&self, name: &str, wish: &ResizeRequest) -> anyhow::Result<()> {
+    /// Writes a request for a program; the file appears only when it is complete.
+    pub(crate) fn request(&self, name: &str, request: &ResizeRequest) -> anyhow::Result<()> {
         let path = self.file(name, "wish");
-        let draft = Draft::at(&path, self.file(name, &format!("wish.{}", wish.id)));
-        let context = || {
-            format!(
-                "cannot write a request to `{}`; `--control` names another folder",
-                self.folder.display()
-            )
-        };
+        let draft = Draft::at(&path, self.file(name, &format!("wish.{}", request.id)));
+        let folder = self.folder.display();
+        let context =
+            || format!("cannot write a request to `{folder}`; `--control` names another folder");
         // In a folder of another user, links could redirect what is written here to files of this user.
         private::make_folder(&self.folder).with_context(context)?;
         let mut file = draft.create(0o666).with_context(context)?;
-        file.write_all(&serde_json::to_vec(wish)?).with_context(context)?;
+        file.write_all(&serde_json::to_vec(request)?).with_context(context)?;
         draft.publish().with_context(context)
     }
 
@@ -115,8 +112,8 @@ fn read(path: &Path) -> Option<StoredStatus> {
     Some(StoredStatus { status, is_stale })
 }
 
-/// Number that no other wish has: the time in us.
-pub(crate) fn wish_id() -> u64 {
+/// Number that no other request has: the time in us.
+pub(crate) fn request_id() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or_default()
 }

@@ -81,10 +81,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     };
     let unset = variables.iter().filter(|(name, _)| !is_decided(name));
     if options.print {
-        let lines: String =
-            unset.map(|(name, value)| format!("export {name}='{value}'\n")).collect();
-        user_io::print::result(&lines)?;
-        return Ok(ExitCode::SUCCESS);
+        let lines = unset.map(|(name, value)| format!("export {name}='{value}'\n"));
+        return user_io::print::result(&lines.collect::<String>());
     }
     let (program, arguments) = options.command.split_first().context("there is no command")?;
     let mut command = Command::new(program);
@@ -96,8 +94,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str, String)> {
-    let mut variables =
-        vec![(mpi_abi::OPEN_MPI_SETTINGS[0].0, mpi_abi::OPEN_MPI_SETTINGS[0].1.to_owned())];
+    let (name, value) = mpi_abi::OPEN_MPI_SETTINGS[0];
+    let mut variables = vec![(name, value.to_owned())];
     if let Some(network) = network {
         let names = [LISTENING, "PRTE_MCA_prte_if_include", "OMPI_MCA_btl_tcp_if_include"];
         variables.extend(names.map(|name| (name, network.clone())));
@@ -186,9 +184,8 @@ mod tests {
         let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
         // Only tests set the network, and growth under Slurm waited for processes whose connections the launcher did
         // not accept.
-        for name in
-            ["HYDRA_LAUNCHER_EXEC", "PMIX_MCA_gds", LISTENING, "OMPI_MCA_btl_tcp_if_include"]
-        {
+        let of_openmpi = [LISTENING, "PMIX_MCA_gds", "OMPI_MCA_btl_tcp_if_include"];
+        for name in of_openmpi.into_iter().chain(["HYDRA_LAUNCHER_EXEC"]) {
             assert!(all.contains(&name), "{name}: {all:?}");
         }
     }

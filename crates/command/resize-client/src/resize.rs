@@ -1,6 +1,6 @@
 //! `sintonia resize`: lists the programs that may be resized, or gives one of them another size.
 
-use crate::control::{StoredStatus, UserControl, wish_id};
+use crate::control::{StoredStatus, UserControl, request_id};
 use anyhow::Context;
 use clap::Args;
 use display::table::Table;
@@ -9,7 +9,8 @@ use resize_api::{JobStatus, Resize, ResizeOutcome, ResizeRequest, ResizeState, S
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use user_io::exit::{BadOption, Explained, NoJob, NotResized, NotWritten};
+use user_io::ensure_option;
+use user_io::exit::{Explained, NoJob, NotResized, NotWritten};
 use user_io::print::result;
 use user_io::terminal::Terminal;
 
@@ -87,16 +88,15 @@ fn change(
         );
         return Err(NoJob.because(why).into());
     }
-    let sizes = found.status.sizes;
-    if !(sizes.min..=sizes.max).contains(&size) {
-        let (min, max) = (sizes.min, sizes.max);
-        let why =
-            format!("job `{name}` runs with {min} to {max} ranks, not {size}, by its `--sizes`");
-        return Err(anyhow::anyhow!(why).context(BadOption));
-    }
-    let wish = ResizeRequest { id: wish_id(), size, from: "person".to_owned(), hosts: Vec::new() };
-    control.wish(name, &wish).context(NotWritten)?;
-    let status = wait(control, name, &wish, Duration::from_secs(options.at_most))?;
+    let Sizes { min, max, .. } = found.status.sizes;
+    ensure_option!(
+        (min..=max).contains(&size),
+        "job `{name}` runs with {min} to {max} ranks, not {size}, by its `--sizes`"
+    );
+    let request =
+        ResizeRequest { id: request_id(), size, from: "person".to_owned(), hosts: Vec::new() };
+    control.request(name, &request).context(NotWritten)?;
+    let status = wait(control, name, &request, Duration::from_secs(options.at_most))?;
     let answer = status.answered.as_ref().context("an answer was waited for")?;
     if answer.outcome != ResizeOutcome::Done {
         let why = format!("job `{name}` keeps {} ranks: {}", status.size, answer.sentence);
@@ -120,11 +120,11 @@ fn unknown(control: &UserControl, name: &str) -> Explained {
     })
 }
 
-/// Waits for the status that answers the wish; reports each step on standard error.
+/// Waits for the status that answers the request; reports each step on standard error.
 fn wait(
     control: &UserControl,
     name: &str,
-    wish: &ResizeRequest,
+    request: &ResizeRequest,
     patience: Duration,
 ) -> anyhow::Result<JobStatus> {
     let until = Instant::now() + patience;
@@ -136,17 +136,15 @@ fn wait(
             let why = format!("job `{name}` ended before it took another size");
             return Err(NoJob.because(why).into());
         };
-        if status.answered.as_ref().is_some_and(|answer| answer.id == wish.id) {
+        if status.answered.as_ref().is_some_and(|answer| answer.id == request.id) {
             return Ok(status);
         }
-        if status.state != told {
-            told = status.state;
-            let state = words(told);
-            eprintln!("sintonia: job {name}: {state}, at iteration {}", status.iteration);
+        let (state, at) = (words(status.state), status.iteration);
+        if std::mem::replace(&mut told, status.state) != status.state {
+            eprintln!("sintonia: job {name}: {state}, at iteration {at}");
         }
         if until <= Instant::now() {
-            control.take_back(name, wish);
-            let (state, at) = (words(told), status.iteration);
+            control.take_back(name, request);
             let seconds = patience.as_secs();
             let why = format!(
                 "job `{name}` did not answer within {seconds} s ({state}, at iteration {at}); `--at-most` waits longer"

@@ -1,15 +1,15 @@
 //! `sintonia slurm-policy`: shrinks malleable jobs when others wait, and grows them when nodes are idle.
 //!
-//! Reads Slurm's queue and the control folder, lets `resize_plan::queue` decide, and writes wishes. It changes nothing in
+//! Reads Slurm's queue and the control folder, lets `resize_plan::queue` decide, and writes requests. It changes nothing in
 //! Slurm: programs request and return nodes themselves.
 //!
 //! # Invariants
 //! - Slurm's controller may be unreachable for a while; meanwhile nothing is decided.
-//! - It may be ended and started at any time: programs carry out or refuse earlier wishes without it.
+//! - It may be ended and started at any time: programs carry out or refuse earlier requests without it.
 
 mod view;
 
-use crate::control::{UserControl, wish_id};
+use crate::control::{UserControl, request_id};
 use anyhow::Context;
 use clap::Args;
 use resize_api::{JobStatus, ResizeOutcome, ResizeRequest};
@@ -145,21 +145,22 @@ impl Policy<'_> {
 
     fn decide(&mut self, queue: &Queue, programs: &[JobStatus], now_s: f64) -> anyhow::Result<()> {
         for decision in self.state.decide(queue, programs, &self.rules, now_s) {
-            // A wish that is already there comes first.
-            if self.control.has_wish(&decision.name) {
+            // A request that is already there comes first.
+            if self.control.has_request(&decision.name) {
                 continue;
             }
             self.print_line(&decision_line(&decision))?;
             if !self.options.dry_run {
-                self.wish(&decision, now_s)?;
+                self.request(&decision, now_s)?;
             }
         }
         Ok(())
     }
 
-    fn wish(&mut self, decision: &NodesWanted, now_s: f64) -> anyhow::Result<()> {
-        let (id, size, from) = (wish_id(), decision.size, FROM.to_owned());
-        self.control.wish(&decision.name, &ResizeRequest { id, size, from, hosts: Vec::new() })?;
+    fn request(&mut self, decision: &NodesWanted, now_s: f64) -> anyhow::Result<()> {
+        let (id, size, from) = (request_id(), decision.size, FROM.to_owned());
+        self.control
+            .request(&decision.name, &ResizeRequest { id, size, from, hosts: Vec::new() })?;
         self.state.record_request(decision, id, now_s);
         Ok(())
     }
@@ -189,7 +190,7 @@ fn decision_line(decision: &NodesWanted) -> (String, Value) {
     (sentence, value)
 }
 
-/// Line about a program's answer to a wish.
+/// Line about a program's answer to a request.
 fn answer_line(answered: &ProgramAnswer) -> (String, Value) {
     let ProgramAnswer { name, program, size, outcome, sentence } = answered;
     let verb = if *outcome == ResizeOutcome::Done { "has" } else { "keeps" };

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - Pure: time is an argument.
-//! - A program that has not answered a wish gets no other; one that refused is left alone for a while.
+//! - A program that has not answered a request gets no other; one that refused is left alone for a while.
 
 use super::{Queue, QueuedJob};
 use resize_api::{JobStatus, ResizeOutcome, ResizeState};
@@ -18,14 +18,14 @@ pub(super) struct PolicyState {
 #[derive(Clone, Debug, Default)]
 struct Program {
     /// Request that it has not answered.
-    wished: Option<Wished>,
+    pending: Option<PendingRequest>,
     /// Times of its last change of size, and of its last refusal.
     changed_s: Option<f64>,
     refused_s: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Wished {
+struct PendingRequest {
     id: u64,
     n_nodes: u32,
     at_s: f64,
@@ -41,7 +41,7 @@ pub(super) struct NodesWanted {
     pub(super) size: u32,
 }
 
-/// Program's answer to a wish of this policy.
+/// Program's answer to a request of this policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProgramAnswer {
     pub(super) name: String,
@@ -51,7 +51,7 @@ pub(super) struct ProgramAnswer {
     pub(super) sentence: String,
 }
 
-/// Time after which an unanswered wish is forgotten.
+/// Time after which an unanswered request is forgotten.
 const FORGET_S: f64 = 600.0;
 
 impl PolicyState {
@@ -69,12 +69,12 @@ impl PolicyState {
 
     fn record_answer(&mut self, status: &JobStatus, now_s: f64) -> Option<ProgramAnswer> {
         let program = self.programs.entry(status.slurm_job?).or_default();
-        let wished = program.wished?;
-        if FORGET_S < now_s - wished.at_s {
-            (program.wished, program.refused_s) = (None, Some(now_s));
+        let pending = program.pending?;
+        if FORGET_S < now_s - pending.at_s {
+            (program.pending, program.refused_s) = (None, Some(now_s));
         }
-        let answer = status.answered.as_ref().filter(|answer| answer.id == wished.id)?;
-        program.wished = None;
+        let answer = status.answered.as_ref().filter(|answer| answer.id == pending.id)?;
+        program.pending = None;
         match answer.outcome {
             ResizeOutcome::Done => program.changed_s = Some(now_s),
             _ => program.refused_s = Some(now_s),
@@ -84,14 +84,14 @@ impl PolicyState {
         Some(ProgramAnswer { name, program, size: status.size, outcome, sentence })
     }
 
-    /// Records that a program was sent a wish.
+    /// Records that a program was sent a request.
     pub(super) fn record_request(&mut self, decision: &NodesWanted, id: u64, now_s: f64) {
         let (job, n_nodes) = (decision.change.job, decision.change.to);
         let program = self.programs.entry(job).or_default();
-        program.wished = Some(Wished { id, n_nodes, at_s: now_s });
+        program.pending = Some(PendingRequest { id, n_nodes, at_s: now_s });
     }
 
-    /// Decides which changes to wish now.
+    /// Decides which changes to request now.
     pub(super) fn decide(
         &self,
         queue: &Queue,
@@ -142,10 +142,8 @@ impl PolicyState {
                 _ => None,
             }
         });
-        let ending = queue
-            .jobs
-            .iter()
-            .filter(|job| job.companion_of().is_some() && job.state == "COMPLETING");
+        let companions = queue.jobs.iter().filter(|job| job.companion_of().is_some());
+        let ending = companions.filter(|job| job.state == "COMPLETING");
         let ending = ending.map(|job| RunningJob { n_nodes_soon: Some(0), ..rigid(job) });
         running.chain(ending).collect()
     }
@@ -163,8 +161,8 @@ impl Program {
         let n_nodes = job.n_nodes + n_companion_nodes;
         // Nodes that its ranks need now: a node that they have left is about to be given back.
         let n_needed = status.size.div_ceil(slots(status)).max(job.n_nodes);
-        let n_nodes_soon = match (self.wished, status.state) {
-            (Some(wished), _) => Some(wished.n_nodes),
+        let n_nodes_soon = match (self.pending, status.state) {
+            (Some(pending), _) => Some(pending.n_nodes),
             (None, ResizeState::Idle) => (n_needed < n_nodes).then_some(n_needed),
             (None, _) => Some(n_nodes),
         };
@@ -191,15 +189,8 @@ fn companion_nodes(queue: &Queue, job: u64) -> u32 {
 }
 
 fn rigid(job: &QueuedJob) -> RunningJob {
-    let (range, n_nodes_soon) = (None, None);
-    RunningJob {
-        job: job.job,
-        n_nodes: job.n_nodes,
-        n_nodes_soon,
-        range,
-        resize_s: 0.0,
-        calm_s: 0.0,
-    }
+    let QueuedJob { job, n_nodes, .. } = *job;
+    RunningJob { job, n_nodes, n_nodes_soon: None, range: None, resize_s: 0.0, calm_s: 0.0 }
 }
 
 fn slots(status: &JobStatus) -> u32 {

@@ -1,4 +1,4 @@
-//! Tests with queues as Slurm prints them, and the wishes that are expected.
+//! Tests with queues as Slurm prints them, and the requests that are expected.
 
 use super::*;
 use crate::slurm_policy::read;
@@ -9,14 +9,13 @@ const RULES: QueueRules = QueueRules { calm_s: 30.0, calm_per_cost: 20.0 };
 /// Status of the program of job 1, with two ranks on a node.
 fn program(size: u32, (min, max): (u32, u32)) -> JobStatus {
     let sizes = Sizes { min, max, preferred: None };
-    let (job, program) = ("1".to_owned(), "rod".to_owned());
+    let (slurm_job, slots_per_node) = (Some(1), Some(2));
     JobStatus {
-        job,
-        program,
+        job: "1".to_owned(),
         size,
         sizes,
-        slurm_job: Some(1),
-        slots_per_node: Some(2),
+        slurm_job,
+        slots_per_node,
         ..JobStatus::default()
     }
 }
@@ -63,7 +62,7 @@ fn a_node_that_ranks_have_left_is_nearly_given_back() {
 }
 
 #[test]
-fn who_changes_its_size_is_let_alone() {
+fn a_program_that_changes_its_size_is_left_alone() {
     let busy = JobStatus { state: ResizeState::Spawning, ..program(2, (1, 8)) };
     check(2, &[OWN], &busy, &[]);
 }
@@ -73,7 +72,7 @@ fn answered(status: &JobStatus, id: u64, outcome: ResizeOutcome) -> JobStatus {
     JobStatus { answered: Some(answer), ..status.clone() }
 }
 
-/// State after one wish at 100 s and an answer with this outcome at 110 s.
+/// State after one request at 100 s and an answer with this outcome at 110 s.
 #[track_caller]
 fn after(outcome: ResizeOutcome) -> PolicyState {
     let (mut state, status) = (PolicyState::default(), program(2, (1, 4)));
@@ -88,7 +87,7 @@ fn after(outcome: ResizeOutcome) -> PolicyState {
 }
 
 #[test]
-fn after_a_refusal_there_is_peace() {
+fn a_program_that_refused_is_left_alone_for_a_while() {
     let state = after(ResizeOutcome::Refused);
     let (idle, status) = (queue(1, &[OWN]), program(2, (1, 4)));
     assert_eq!(decide(&state, &idle, &status, 120.0), []);
@@ -96,7 +95,7 @@ fn after_a_refusal_there_is_peace() {
 }
 
 #[test]
-fn after_growth_comes_calm_but_room_is_made() {
+fn a_program_that_grew_may_only_shrink_for_a_while() {
     let state = after(ResizeOutcome::Done);
     let grown = program(4, (1, 8));
     assert_eq!(decide(&state, &queue(1, &[OWN, LENT]), &grown, 120.0), []);
@@ -106,7 +105,7 @@ fn after_growth_comes_calm_but_room_is_made() {
 }
 
 #[test]
-fn a_wish_that_nobody_answers_is_forgotten() {
+fn a_request_without_an_answer_is_forgotten() {
     let (mut state, status) = (PolicyState::default(), program(2, (1, 4)));
     let idle = queue(1, &[OWN]);
     let decisions = state.decide(&idle, std::slice::from_ref(&status), &RULES, 0.0);
