@@ -5,7 +5,7 @@
 //! # Not here
 //! Projects with tunlets: `new_tunlet`.
 
-use crate::project::{self, File, Language};
+use crate::project::{self, File, Language, ProjectOptions};
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
@@ -32,14 +32,8 @@ is there already, or the library is not found; 102 when a file could not be writ
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Name of the program: lower-case letters, digits, `-` and `_`
-    name: String,
-    /// Language of the project
-    #[arg(long, value_enum)]
-    lang: Language,
-    /// Folder to make; by default the name
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    project: ProjectOptions,
     /// Folder of Sintonia: its sources, or the prefix of its installation. By default that of this program
     #[arg(long, value_name = "DIR")]
     sintonia: Option<PathBuf>,
@@ -50,22 +44,35 @@ pub struct Options {
 
 /// Makes the project and says how to go on.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
-    project::check_name(&options.name, "program")?;
+    let ProjectOptions { name, lang, .. } = &options.project;
+    project::check_name(name, "program")?;
     let sources = Sources::find(options.sintonia.as_deref())?;
-    let files = match options.lang {
-        Language::Rust => rust_files(&options.name, &sources)?,
-        Language::C => c_files(&options.name, &sources)?,
+    let files = match lang {
+        Language::Rust => rust_files(name, &sources)?,
+        Language::C => c_files(name, &sources)?,
     };
-    let dir = project::folder(&options.name, options.dir.as_deref());
-    project::write(&dir, &files)?;
-    let text = if options.json { as_json(options, &dir, &files)? } else { in_words(options, &dir) };
-    user_io::print::result(&text)
+    let folder = options.project.folder();
+    project::write(&folder, &files)?;
+    let (dir, [test, run, on_ranks]) = (folder.display(), commands(&options.project));
+    let lang = match lang {
+        Language::Rust => "rust",
+        Language::C => "c",
+    };
+    user_io::print::result(&if options.json {
+        let files = files.iter().map(|(path, _)| path).collect::<Vec<_>>();
+        let value = json!({
+            "name": name, "lang": lang, "dir": folder, "files": files, "test": test, "run": run,
+            "run_on_ranks": on_ranks,
+        });
+        format!("{value:#}\n")
+    } else {
+        format!("made `{dir}`; try it: cd {dir} && {test}\nthen: {run}\n      {on_ranks}\n")
+    })
 }
 
 /// Commands that build and test the project, run it, and run it on ranks, in its folder.
-fn commands(options: &Options) -> [String; 3] {
-    let name = &options.name;
-    match options.lang {
+fn commands(ProjectOptions { name, lang, .. }: &ProjectOptions) -> [String; 3] {
+    match lang {
         Language::Rust => [
             "cargo test".to_owned(),
             "cargo run --release -- --progress".to_owned(),
@@ -77,26 +84,6 @@ fn commands(options: &Options) -> [String; 3] {
             format!("mpirun -n 4 ./{name} --progress"),
         ],
     }
-}
-
-fn in_words(options: &Options, dir: &Path) -> String {
-    let [test, run, on_ranks] = commands(options);
-    let dir = dir.display();
-    format!("made `{dir}`; try it: cd {dir} && {test}\nthen: {run}\n      {on_ranks}\n")
-}
-
-fn as_json(options: &Options, dir: &Path, files: &[File]) -> anyhow::Result<String> {
-    let [test, run, on_ranks] = commands(options);
-    let value = json!({
-        "name": options.name,
-        "lang": match options.lang { Language::Rust => "rust", Language::C => "c" },
-        "dir": dir,
-        "files": files.iter().map(|(path, _)| path).collect::<Vec<_>>(),
-        "test": test,
-        "run": run,
-        "run_on_ranks": on_ranks,
-    });
-    Ok(format!("{:#}\n", serde_json::to_value(value)?))
 }
 
 /// Name that the examples have.
@@ -120,11 +107,13 @@ const RUST: &[(&str, &str)] = &[
 
 /// Files of a project in Rust.
 fn rust_files(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
-    let crate_folder = sources.library_folder()?;
+    let crate_folder = text(&sources.0.join(CRATE))?;
     let mut files =
         named(RUST, name, &[("../../../crates/libraries/master-worker", &crate_folder)]);
     // Versions with which the library was tested; `cargo` drops the ones that are not needed.
-    files.push(("Cargo.lock".to_owned(), sources.lock()?));
+    let path = sources.0.join("Cargo.lock");
+    let lock = std::fs::read_to_string(&path).with_context(|| format!("`{}`", path.display()))?;
+    files.push(("Cargo.lock".to_owned(), lock));
     Ok(files)
 }
 
@@ -141,8 +130,10 @@ const C: &[(&str, &str)] = &[
 
 /// Files of a project in C.
 fn c_files(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
-    let (include, library, root) = (sources.include()?, sources.library()?, sources.root()?);
-    let own = this_program()?;
+    let include = text(&sources.0.join(INCLUDE))?;
+    let (library, root) = (sources.library()?, text(&sources.0)?);
+    // It generates messages for a project.
+    let own = text(&std::env::current_exe().context("the path of this program is unknown")?)?;
     let paths = [
         ("../../../target/release/sintonia", own.as_str()),
         ("../../../crates/libraries/master-worker-c/include", include.as_str()),
@@ -196,27 +187,6 @@ impl Sources {
         Ok(Self(found))
     }
 
-    /// Folder of the library's crate.
-    fn library_folder(&self) -> anyhow::Result<String> {
-        text(&self.0.join(CRATE))
-    }
-
-    /// Versions of dependencies with which the library was built, as the text of `Cargo.lock`.
-    fn lock(&self) -> anyhow::Result<String> {
-        let path = self.0.join("Cargo.lock");
-        std::fs::read_to_string(&path).with_context(|| format!("`{}`", path.display()))
-    }
-
-    /// Folder of the header.
-    fn include(&self) -> anyhow::Result<String> {
-        text(&self.0.join(INCLUDE))
-    }
-
-    /// Folder of the sources.
-    fn root(&self) -> anyhow::Result<String> {
-        text(&self.0)
-    }
-
     /// Folder of the library for C. In a working copy that has not built it, the folder into which a build puts it: the
     /// `Makefile` of a project builds it first.
     fn library(&self) -> anyhow::Result<String> {
@@ -254,11 +224,6 @@ fn installed() -> Option<PathBuf> {
 fn built_from() -> PathBuf {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_folder.ancestors().nth(3).unwrap_or(crate_folder).to_owned()
-}
-
-/// Path of this program, which generates messages for a project.
-fn this_program() -> anyhow::Result<String> {
-    text(&std::env::current_exe().context("the path of this program is unknown")?)
 }
 
 /// Path as text that can be written into a file of a project.

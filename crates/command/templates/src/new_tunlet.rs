@@ -3,9 +3,8 @@
 //! Projects are copies of `examples/tunlets/` of this repository with another name, and contain the interface: this
 //! program alone is enough to write a tunlet.
 
-use crate::project::{self, Language};
+use crate::project::{self, Language, ProjectOptions};
 use clap::Args;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use user_io::terminal::Terminal;
 
@@ -24,25 +23,20 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Name of the tunlet: lower-case letters, digits, `-` and `_`
-    name: String,
-    /// Language of the project
-    #[arg(long, value_enum)]
-    lang: Language,
-    /// Folder to make; by default the name
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    project: ProjectOptions,
 }
 
 /// Makes the project and says how to go on.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
-    project::check_name(&options.name, "tunlet")?;
-    let dir = project::folder(&options.name, options.dir.as_deref());
-    let (template, test) = match options.lang {
+    let ProjectOptions { name, lang, .. } = &options.project;
+    project::check_name(name, "tunlet")?;
+    let dir = options.project.folder();
+    let (template, test) = match lang {
         Language::C => (C, "make test"),
         Language::Rust => (RUST, "cargo test"),
     };
-    project::write(&dir, &template.files(&options.name))?;
+    project::write(&dir, &template.files(name))?;
     user_io::print::result(&format!("made `{0}`; try it: cd {0} && {test}\n", dir.display()))
 }
 

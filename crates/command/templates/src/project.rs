@@ -1,7 +1,7 @@
 //! Projects that are made for the user: their names and files.
 
 use anyhow::{Context, bail};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use user_io::exit::NotWritten;
 
@@ -24,13 +24,28 @@ pub(crate) enum Language {
     Rust,
 }
 
+/// Options for a project.
+#[derive(Args, Debug)]
+pub(crate) struct ProjectOptions {
+    /// Name of the project: lower-case letters, digits, `-` and `_`
+    pub(crate) name: String,
+    /// Language of the project
+    #[arg(long, value_enum)]
+    pub(crate) lang: Language,
+    /// Folder to make; by default the name
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl ProjectOptions {
+    /// Folder of the project.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.dir.clone().unwrap_or_else(|| PathBuf::from(&self.name))
+    }
+}
+
 /// File of a project: its path inside the project, and its text.
 pub(crate) type File = (String, String);
-
-/// Folder of a project: the one asked for, or its name.
-pub(crate) fn folder(name: &str, asked: Option<&Path>) -> PathBuf {
-    asked.map_or_else(|| PathBuf::from(name), Path::to_owned)
-}
 
 /// Makes the folder and writes the files.
 pub(crate) fn write(dir: &Path, files: &[File]) -> anyhow::Result<()> {
@@ -83,16 +98,9 @@ mod tests {
         check("my-tunlet_2", true);
         check(&"a".repeat(40), true);
         check(&"a".repeat(41), false);
-        check("", false);
-        check("2nd", false);
-        check("-a", false);
-        check("My", false);
-        check("a b", false);
-        check("../a", false);
-        check("größe", false);
-        check("loop", false);
-        check("test", false);
-        check("build", false);
+        for name in ["", "2nd", "-a", "My", "a b", "../a", "größe", "loop", "test", "build"] {
+            check(name, false);
+        }
         check("master-worker", false);
     }
 }
