@@ -76,34 +76,31 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
 
 /// Prints the description that the program carries.
 fn print_description(program: &Program) -> anyhow::Result<ExitCode> {
+    let path = program.path().display();
     let (_, text) = program.description().with_context(|| {
-        format!(
-            "`{}` carries no description of an application; only programs of the master-worker library do",
-            program.path().display()
-        )
+        format!("`{path}` carries no description of an application; only programs of the master-worker library do")
     })?;
     user_io::print::result(&text)
 }
 
 fn warnings(program: &Program) -> Vec<String> {
-    let name = program.path().display();
     let mut warnings = Vec::new();
     if program.is_static() {
-        warnings.push(format!(
-            "`{name}` is linked statically: nothing can be loaded into it, and it cannot be measured"
-        ));
+        warnings
+            .push("is linked statically: nothing can be loaded into it, and it cannot be measured");
     }
     if program.is_stripped() && !program.has_debug_info() {
-        warnings.push(format!(
-            "`{name}` is stripped: only functions that it exports are known; compile it with `-g` and do not \
-             strip it, or put its debug file beside it"
-        ));
+        warnings.push(
+            "is stripped: only functions that it exports are known; compile it with `-g` and do not strip it, or put \
+             its debug file beside it",
+        );
     } else if !program.has_debug_info() {
-        warnings.push(format!(
-            "`{name}` has no debug information: compile it with `-g` to see source lines and what is inlined"
-        ));
+        warnings.push(
+            "has no debug information: compile it with `-g` to see source lines and what is inlined",
+        );
     }
-    warnings
+    let name = program.path().display();
+    warnings.into_iter().map(|warning| format!("`{name}` {warning}")).collect()
 }
 
 fn contains(function: &Function, text: &str) -> bool {

@@ -3,7 +3,7 @@
 //! # Not here
 //! Reading headers, and the generated code: `c-structs`.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use c_structs::{Header, HeaderProblem};
 use clap::Args;
 use serde_json::{Value, json};
@@ -53,18 +53,11 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("`{shown}` cannot be read"))?;
     let (header, problems) = c_structs::read(&text);
     if options.json {
-        let text = format!("{:#}\n", json(&shown, &header, &problems));
-        user_io::print::result(&text)?;
+        user_io::print::result(&format!("{:#}\n", json(&shown, &header, &problems)))?;
     }
-    if !problems.is_empty() {
-        for problem in &problems {
-            eprintln!("{}", problem.render(&shown, &text));
-        }
-        bail!(
-            "{} in `{shown}`; nothing is written",
-            display::units::plural(problems.len(), "problem")
-        );
-    }
+    problems.iter().for_each(|problem| eprintln!("{}", problem.render(&shown, &text)));
+    let found = display::units::plural(problems.len(), "problem");
+    ensure!(problems.is_empty(), "{found} in `{shown}`; nothing is written");
     for remark in header.remarks() {
         eprintln!("sintonia: `{shown}`: {remark}");
     }

@@ -88,13 +88,13 @@ fn needs(guide: &Guide) -> String {
     });
     let points = guide.points.iter().map(|point| point.name.to_owned());
     let (events, points) = (events.collect::<Vec<_>>(), points.collect::<Vec<_>>());
-    match (events.is_empty(), points.is_empty()) {
-        (true, true) => "no events; tuning points of your choice".to_owned(),
-        (true, false) => format!("tuning points {}", points.join(", ")),
-        (false, true) => format!("events {}", events.join(", ")),
-        (false, false) => {
-            format!("events {}; tuning points {}", events.join(", "), points.join(", "))
-        }
+    let needed = [("events", events), ("tuning points", points)];
+    let needed = needed.iter().filter(|(_, names)| !names.is_empty());
+    let needed: Vec<_> =
+        needed.map(|(what, names)| format!("{what} {}", names.join(", "))).collect();
+    match needed.as_slice() {
+        [] => "no events; tuning points of your choice".to_owned(),
+        needed => needed.join("; "),
     }
 }
 

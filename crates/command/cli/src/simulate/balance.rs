@@ -3,7 +3,7 @@
 mod described;
 
 use ::balancing_policies::{Domain, Policy, Rule};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use described::Described;
 use display::chart::{Bars, COLORS, Gantt, bars};
@@ -110,8 +110,7 @@ fn rows(
             });
         });
         progress_line.clear();
-        let outcome = outcome.map_err(|error| anyhow!(error).context(BadOption))?;
-        Ok(Row { policy, outcome })
+        Ok(Row { policy, outcome: outcome.context(BadOption)? })
     };
     policies.iter().enumerate().map(row).collect()
 }

@@ -12,12 +12,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use simulator::chunking::{
     Block, ChunkSpan, ChunkingResults, Distribution, Machine, Scenario, Slowdown, Workload,
-    WorkloadError, simulate,
+    simulate,
 };
 use std::path::PathBuf;
 use std::process::ExitCode;
 use user_io::exit::BadOption;
-use user_io::{bounded_read, result_file};
+use user_io::option_value::positive;
+use user_io::{bounded_read, ensure_option, result_file};
 
 /// Name that stands for all policies.
 const ALL: &str = "all";
@@ -117,22 +118,13 @@ struct MachineOptions {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(
-        [ALL].into_iter().chain(::chunking::all().iter().map(|spec| spec.name)),
-    )
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    number(text, |number| 0.0 < number).ok_or_else(|| "write a number above 0".to_owned())
+    let policies = ::chunking::all().iter().map(|spec| spec.name);
+    PossibleValuesParser::new([ALL].into_iter().chain(policies))
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {
-    number(text, |number| 0.0 <= number)
-        .ok_or_else(|| "write a number that is not negative".to_owned())
-}
-
-fn number(text: &str, is_allowed: impl Fn(f64) -> bool) -> Option<f64> {
-    text.parse().ok().filter(|number: &f64| number.is_finite() && is_allowed(*number))
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 <= *number);
+    number.ok_or_else(|| "write a number that is not negative".to_owned())
 }
 
 /// Simulates the policies and shows how close to the ideal they come.
@@ -167,29 +159,24 @@ fn scenario(options: &ChunkingOptions) -> anyhow::Result<Scenario> {
     machine.check().context(BadOption)?;
     let workload = workload(&options.tasks)?;
     let n_tasks = workload.n_tasks().saturating_mul(options.iterations.into());
-    ensure!(
-        n_tasks <= N_TASKS_MAX,
-        anyhow::anyhow!(
-            "`--iterations {}` of {} tasks are too many",
-            options.iterations,
-            workload.n_tasks()
-        )
-        .context(BadOption)
-    );
     let (n_iterations, n_tasks_min) = (options.iterations, options.min_chunk);
+    ensure_option!(
+        n_tasks <= N_TASKS_MAX,
+        "`--iterations {n_iterations}` of {} tasks are too many",
+        workload.n_tasks()
+    );
     Ok(Scenario { workload, machine, n_iterations, n_tasks_min })
 }
 
 fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
     if let Some(path) = &tasks.tasks_file {
         let name = || format!("`{}`", path.display());
-        let text =
-            bounded_read::read_text(path, bounded_read::MEASURED_BYTES_MAX).with_context(name)?;
-        return measured(&text, &name()).with_context(name);
+        let text = bounded_read::read_text(path, bounded_read::MEASURED_BYTES_MAX);
+        return measured(&text.with_context(name)?, &name()).with_context(name);
     }
     let distribution = tasks.distribution.unwrap_or(Distribution::Constant { ms: tasks.task_ms });
     let drawn = Workload::drawn(tasks.tasks, distribution, &tasks.block, tasks.seed);
-    drawn.map_err(|error: WorkloadError| anyhow::Error::new(error).context(BadOption))
+    drawn.context(BadOption)
 }
 
 /// Tasks of the slowest iteration in a report that a program wrote, or tasks given one to a line.

@@ -2,14 +2,15 @@
 #![allow(rustdoc::broken_intra_doc_links, reason = "help texts have optional parts in brackets")]
 
 use ::balancing_policies::{Domain, Policy};
-use anyhow::{Context, anyhow};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use anyhow::Context;
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use simulator::balance::{
     Arrivals, Detection, Durations, Entries, NodeNetwork, NodeOutage, Scenario, ScenarioError,
 };
 use std::path::Path;
 use user_io::bounded_read;
-use user_io::exit::BadOption;
+use user_io::exit::bad_option;
+use user_io::option_value::one_of;
 
 /// The cluster and the tasks. What is not given is as in the source's first scenario.
 #[derive(Args, Clone, Debug, Default)]
@@ -36,9 +37,9 @@ pub(super) struct Described {
     /// Time between two measurements of a node's load [default: 1]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     measure_s: Option<f64>,
-    /// What a node learns between two measurements: every end of a task, or nothing [default: at-once]
-    #[arg(long, value_name = "HOW")]
-    detection: Option<Knowledge>,
+    /// Knowledge of a node between two measurements: every end of a task, or nothing [default: at-once]
+    #[arg(long, value_name = "HOW", value_parser = one_of(&DETECTIONS))]
+    detection: Option<Detection>,
     /// Share of measurements that count a passing process as a task [default: 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     stray: Option<f64>,
@@ -87,11 +88,8 @@ struct Tasks {
     entry: Option<Entries>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Knowledge {
-    AtOnce,
-    Measured,
-}
+const DETECTIONS: [(&str, &str, Detection); 2] =
+    [("at-once", "", Detection::AtOnce), ("measured", "", Detection::Measured)];
 
 impl Described {
     /// Takes from `other` what is not given here.
@@ -144,10 +142,7 @@ impl Described {
             durations: tasks.task_s.unwrap_or(it.durations),
             network,
             measure_s: self.measure_s.unwrap_or(it.measure_s),
-            detection: match self.detection {
-                Some(Knowledge::Measured) => Detection::Measured,
-                _ => Detection::AtOnce,
-            },
+            detection: self.detection.unwrap_or(Detection::AtOnce),
             stray: self.stray.unwrap_or(it.stray),
             failures: self.fail.clone(),
             lease_s: self.lease_s.unwrap_or(it.lease_s),
@@ -167,7 +162,7 @@ struct File {
 pub(super) fn from_file(path: &Path) -> anyhow::Result<Described> {
     let name = || format!("`{}`", path.display());
     let text = bounded_read::read_text(path, bounded_read::WRITTEN_BYTES_MAX).with_context(name)?;
-    read(&text).map_err(|why| anyhow!("{}: {why}", name()).context(BadOption))
+    read(&text).map_err(|why| bad_option(format!("{}: {why}", name())))
 }
 
 fn read(text: &str) -> Result<Described, String> {
