@@ -6,14 +6,12 @@ use std::fs;
 const PLAN: &str =
     "command = 'true {n}'\nrepetitions = 2\nexpected_s = 'n'\nparameters = { n = [1, 2] }\n";
 
-fn said(sandbox: &Sandbox, words: &[&str]) -> CommandOutput {
-    sandbox.sintonia(&[&["experiment"], words].concat())
+fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
+    sandbox.said(&format!("experiment {words}"))
 }
 
 fn with_plan(text: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
-    fs::write(sandbox.path("plan.toml"), text).expect("the folder is ours");
-    sandbox
+    Sandbox::with(&[("plan.toml", text)])
 }
 
 #[track_caller]
@@ -25,70 +23,65 @@ fn check(said: &CommandOutput, code: i32, expected: &str) {
 #[test]
 fn the_example_can_be_planned_with() {
     let sandbox = Sandbox::new();
-    let example = said(&sandbox, &["--example"]);
+    let example = said(&sandbox, "--example");
     check(&example, 0, "[parameters]");
-    fs::write(sandbox.path("plan.toml"), &example.output).expect("the folder is ours");
-    check(
-        &said(&sandbox, &["plan.toml", "--dry-run"]),
-        0,
-        "90 of 90 runs at 18 points are left; time: about",
-    );
+    sandbox.write("plan.toml", &example.output);
+    let planned = said(&sandbox, "plan.toml --dry-run");
+    check(&planned, 0, "90 of 90 runs at 18 points are left; time: about");
 }
 
 #[test]
 fn a_dry_run_lists_the_runs_and_starts_nothing() {
     let sandbox = with_plan(PLAN);
-    let listed = said(&sandbox, &["plan.toml", "--dry-run"]);
+    let listed = said(&sandbox, "plan.toml --dry-run");
     check(&listed, 0, "4 of 4 runs at 2 points are left; time: about 6 s");
     assert_eq!(listed.output.matches("true 2\n").count(), 2, "{}", listed.output);
     assert!(!sandbox.path("plan-measured").exists());
-    let listed = said(&sandbox, &["plan.toml", "--dry-run", "--json"]);
-    let listed: serde_json::Value = serde_json::from_str(&listed.output).expect("it is JSON");
+    let listed = said(&sandbox, "plan.toml --dry-run --json").json();
     assert_eq!(
-        (listed["estimate_s"].as_f64(), listed["runs"].as_array().map(Vec::len)),
-        (Some(6.0), Some(4))
+        (&listed["estimate_s"], listed["runs"].as_array().map(Vec::len)),
+        (&6.0.into(), Some(4))
     );
 }
 
 #[test]
 fn wrong_plans_are_refused() {
     let sandbox = with_plan("command = 'true'\nparameter = { n = [1] }");
-    check(&said(&sandbox, &["plan.toml"]), 100, "unknown field `parameter`");
-    check(&said(&sandbox, &["other.toml"]), 100, "`other.toml`: the plan cannot be read");
-    check(&said(&sandbox, &[]), 2, "PLAN.toml");
+    check(&said(&sandbox, "plan.toml"), 100, "unknown field `parameter`");
+    check(&said(&sandbox, "other.toml"), 100, "`other.toml`: the plan cannot be read");
+    check(&said(&sandbox, ""), 2, "PLAN.toml");
 }
 
 #[test]
 fn a_command_that_cannot_succeed_is_started_no_more() {
     let sandbox = with_plan(PLAN);
-    check(&said(&sandbox, &["plan.toml"]), 100, "the first 3 runs failed; check the command");
-    let errors = said(&sandbox, &["plan.toml"]).errors;
+    check(&said(&sandbox, "plan.toml"), 100, "the first 3 runs failed; check the command");
+    let errors = said(&sandbox, "plan.toml").errors;
     assert!(errors.contains("(try 3 of 3): no MPI process was seen"), "{errors}");
     let sandbox = with_plan("command = './nothing {n}'\nparameters = { n = [1] }");
-    check(&said(&sandbox, &["plan.toml"]), 100, "ended with exit code 127");
+    check(&said(&sandbox, "plan.toml"), 100, "ended with exit code 127");
 }
 
 #[test]
 fn folders_with_something_else_are_left_alone() {
     let sandbox = with_plan(PLAN);
     fs::create_dir(sandbox.path("out")).expect("the folder is ours");
-    fs::write(sandbox.path("out/mine"), "words").expect("the folder is ours");
-    let words = ["plan.toml", "-o", "out", "--fresh"];
-    check(&said(&sandbox, &words), 100, "is not empty and holds no experiment");
+    sandbox.write("out/mine", "words");
+    let said = said(&sandbox, "plan.toml -o out --fresh");
+    check(&said, 100, "is not empty and holds no experiment");
     assert!(sandbox.path("out/mine").exists());
 }
 
 #[test]
 fn another_plan_needs_another_folder() {
     let sandbox = with_plan(PLAN);
-    said(&sandbox, &["plan.toml", "-o", "out"]);
-    fs::write(sandbox.path("plan.toml"), PLAN.replace("[1, 2]", "[1, 3]"))
-        .expect("the folder is ours");
+    said(&sandbox, "plan.toml -o out");
+    sandbox.write("plan.toml", PLAN.replace("[1, 2]", "[1, 3]"));
     let refused =
         "the plan changed since this experiment began, in `parameters`; choose another folder";
-    check(&said(&sandbox, &["plan.toml", "-o", "out"]), 100, refused);
-    check(&said(&sandbox, &["plan.toml", "-o", "out", "--dry-run"]), 100, refused);
-    check(&said(&sandbox, &["plan.toml", "-o", "out", "--fresh"]), 100, "check the command");
+    check(&said(&sandbox, "plan.toml -o out"), 100, refused);
+    check(&said(&sandbox, "plan.toml -o out --dry-run"), 100, refused);
+    check(&said(&sandbox, "plan.toml -o out --fresh"), 100, "check the command");
 }
 
 #[test]
@@ -97,9 +90,6 @@ fn two_experiments_do_not_share_a_folder() {
     fs::create_dir(sandbox.path("out")).expect("the folder is ours");
     let lock = fs::File::create(sandbox.path("out/lock")).expect("the folder is ours");
     lock.lock().expect("files can be locked here");
-    check(
-        &said(&sandbox, &["plan.toml", "-o", "out"]),
-        100,
-        "another `sintonia experiment` (an unnamed process) works in",
-    );
+    let refused = said(&sandbox, "plan.toml -o out");
+    check(&refused, 100, "another `sintonia experiment` (an unnamed process) works in");
 }

@@ -1,56 +1,43 @@
 //! Tests of `sintonia fit` and the file that it writes.
 
-use crate::sintonia::{CommandOutput, Sandbox};
+use crate::sintonia::Sandbox;
 use serde_json::Value;
-use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// `2 * n^3 / p + 5` in Extra-P's text, with parameters of these names and one disturbed repetition.
+/// Values of `n`, `p` and `2e-6 * n^3 / p + 5`.
+fn points_and_values() -> Vec<[f64; 3]> {
+    let at = |n: f64| [1.0, 2.0, 4.0, 8.0].map(|p| [n, p, 2e-6 * n.powi(3) / p + 5.0]);
+    [100.0, 200.0, 300.0, 400.0, 500.0].map(at).concat()
+}
+
+/// These values in Extra-P's text, with parameters of these names and one disturbed repetition.
 pub(crate) fn extrap_text(names: [&str; 2], region: &str) -> String {
     let (mut points, mut data) = (String::new(), String::new());
-    for n in [100.0_f64, 200.0, 300.0, 400.0, 500.0] {
-        for p in [1.0, 2.0, 4.0, 8.0] {
-            let value = 2e-6 * n.powi(3) / p + 5.0;
-            let disturbed = if n < 150.0 { 3.0 * value } else { value };
-            write!(points, " ({n} {p})").expect("it works");
-            writeln!(data, "DATA {value} {value} {disturbed}").expect("a string grows");
-        }
+    for [n, p, value] in points_and_values() {
+        let disturbed = if n < 150.0 { 3.0 * value } else { value };
+        points += &format!(" ({n} {p})");
+        data += &format!("DATA {value} {value} {disturbed}\n");
     }
-    format!(
-        "PARAMETER {}\nPARAMETER {}\nPOINTS{points}\nREGION {region}\nMETRIC time\n{data}",
-        names[0], names[1]
-    )
+    let [n, p] = names;
+    format!("PARAMETER {n}\nPARAMETER {p}\nPOINTS{points}\nREGION {region}\nMETRIC time\n{data}")
 }
 
 /// The same measurements as rows of a table.
 pub(crate) fn table(heading: &str, separator: char) -> String {
-    let mut text = heading.to_owned() + "\n";
-    for n in [100.0_f64, 200.0, 300.0, 400.0, 500.0] {
-        for p in [1.0, 2.0, 4.0, 8.0] {
-            writeln!(text, "{n}{separator}{p}{separator}{}", 2e-6 * n.powi(3) / p + 5.0)
-                .expect("a string grows");
-        }
-    }
-    text
-}
-
-pub(crate) fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
-    sandbox.sintonia(&words.split_whitespace().collect::<Vec<_>>())
+    let row = |[n, p, value]: [f64; 3]| format!("{n}{separator}{p}{separator}{value}\n");
+    format!("{heading}\n{}", points_and_values().into_iter().map(row).collect::<String>())
 }
 
 #[track_caller]
 fn list(sandbox: &Sandbox, words: &str) -> Vec<Value> {
-    let said = said(sandbox, words);
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    serde_json::from_str(&said.output).expect("a list")
+    sandbox.said(words).parsed()
 }
 
 const MODEL: &str = "2e-6 * n^3 / p + 5";
 
 #[track_caller]
 fn check_read(file: &str, text: &str, options: &str, model: &str) {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path(file), text).expect("written");
+    let sandbox = Sandbox::with(&[(file, text)]);
     let list = list(&sandbox, &format!("fit {file} --json{options}"));
     assert_eq!(list.len(), 1);
     assert_eq!(list[0]["model"], model, "{}", list[0]);
@@ -65,12 +52,10 @@ fn measurements_are_read_in_many_forms() {
     check_read("a.csv", &table("n;p;Time (s)", ';'), "", MODEL);
     check_read("a.tsv", &table("n\tp\telapsed_s", '\t'), "", MODEL);
     check_read("a.csv", &table("n,p,what", ','), " --value what --parameter n,p", MODEL);
-    let rows: Vec<String> = table("", ',').lines().skip(1).map(str::to_owned).collect();
-    let line = |row: &String| {
-        let cells: Vec<&str> = row.split(',').collect();
-        format!("{{\"params\":{{\"n\":{},\"p\":{}}},\"value\":{}}}\n", cells[0], cells[1], cells[2])
+    let line = |[n, p, value]: [f64; 3]| {
+        format!("{{\"params\":{{\"n\":{n},\"p\":{p}}},\"value\":{value}}}\n")
     };
-    let lines: String = rows.iter().map(line).collect();
+    let lines: String = points_and_values().into_iter().map(line).collect();
     check_read("a.jsonl", &lines, "", MODEL);
     let talpas = lines
         .replace("\"params\"", "\"parameters\"")
@@ -93,26 +78,20 @@ fn a_folder_of_an_experiment_is_read() {
                 + &line(p, "ranks 1-->a.c:2 MPI_Recv", 16.0 / f64::from(p))
         })
         .concat();
-    std::fs::write(sandbox.path("out/measurements.jsonl"), lines).expect("written");
-    std::fs::write(sandbox.path("out/experiment.json"), "{\"program\":\"matmul\"}")
-        .expect("written");
+    sandbox.write("out/measurements.jsonl", lines);
+    sandbox.write("out/experiment.json", "{\"program\":\"matmul\"}");
     let list = list(&sandbox, "fit out --json -o models.json");
     assert_eq!(list.len(), 2);
-    let file: Value = serde_json::from_str(
-        &std::fs::read_to_string(sandbox.path("models.json")).expect("it works"),
-    )
-    .expect("it works");
+    let file: Value = serde_json::from_str(&sandbox.read("models.json")).expect("it works");
     assert_eq!(file["format_version"], 1);
     assert_eq!(file["program"], "matmul");
     assert_eq!(file["roles"]["ranks 1-"][0], "ranks 1-->a.c:2 MPI_Recv");
-    let predicted = said(&sandbox, "predict models.json --set p=4 --json");
-    let predicted: Value = serde_json::from_str(&predicted.output).expect("it works");
+    let predicted = sandbox.said("predict models.json --set p=4 --json").json();
     assert_eq!(predicted["predictions"][0]["role"], "ranks 1-");
     assert!((predicted["predictions"][0]["value"].as_f64().expect("a number") - 4.0).abs() < 1e-6);
     // Measurements that were kept back are compared with.
-    std::fs::write(sandbox.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
-    let compared = said(&sandbox, "validate models.json out --json");
-    let compared: Value = serde_json::from_str(&compared.output).expect("an object");
+    sandbox.write("out/holdout.jsonl", line(32, "total", 2.0));
+    let compared = sandbox.said("validate models.json out --json").json();
     assert_eq!(compared["summary"]["n_points"], 1);
     assert!((compared["points"][0]["predicted"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
 }
@@ -121,12 +100,9 @@ fn a_folder_of_an_experiment_is_read() {
 fn standard_input_is_a_file() {
     let sandbox = Sandbox::new();
     let mut child = sandbox.start(&["fit", "-", "--json"]);
-    child
-        .stdin
-        .take()
-        .expect("piped")
-        .write_all(extrap_text(["n", "p"], "a").as_bytes())
-        .expect("read");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(extrap_text(["n", "p"], "a").as_bytes()).expect("read");
+    drop(input);
     let output = child.wait_with_output().expect("it ends");
     let list: Value = serde_json::from_slice(&output.stdout).expect("a list");
     assert_eq!(list[0]["model"], MODEL);
@@ -135,17 +111,11 @@ fn standard_input_is_a_file() {
 #[test]
 fn the_list_says_what_was_left_out() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    sandbox.write("a.txt", extrap_text(["n", "p"], "main->solve"));
     let all = list(&sandbox, "fit a.txt --json");
     let one = &all[0];
-    assert_eq!(
-        (&one["region"], &one["metric"]),
-        (&Value::from("main->solve"), &Value::from("time"))
-    );
-    assert_eq!(
-        [&one["dropped"], &one["n_samples"], &one["n_points"]].map(|n| n.as_u64()),
-        [Some(4), Some(60), Some(20)]
-    );
+    assert_eq!(["region", "metric"].map(|key| &one[key]), ["main->solve", "time"]);
+    assert_eq!(["dropped", "n_samples", "n_points"].map(|key| &one[key]), [4, 60, 20]);
     assert_eq!(one["warnings"], serde_json::json!([]));
     assert_eq!(one["measured_between"]["p"], serde_json::json!([1.0, 8.0]));
     let mean = list(&sandbox, "fit a.txt --json --samples mean");
@@ -160,39 +130,29 @@ fn the_list_says_what_was_left_out() {
 #[test]
 fn people_get_a_table_a_picture_and_files() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
-    let said = said(&sandbox, "fit a.txt --plot a.svg --csv a.csv --write-extrap a.json");
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    insta::assert_snapshot!("fit-table", said.output);
-    let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).expect("a file");
-    assert!(read("a.svg").starts_with("<svg ") && read("a.svg").contains("<polygon"));
-    assert!(read("a.csv").starts_with("region,metric,model,held_out_error,"), "{}", read("a.csv"));
+    sandbox.write("a.txt", extrap_text(["n", "p"], "main->solve"));
+    let said = sandbox.said("fit a.txt --plot a.svg --csv a.csv --write-extrap a.json");
+    insta::assert_snapshot!("fit-table", said.silent());
+    let [svg, csv] = ["a.svg", "a.csv"].map(|name| sandbox.read(name));
+    assert!(svg.starts_with("<svg ") && svg.contains("<polygon"));
+    assert!(csv.starts_with("region,metric,model,held_out_error,"), "{csv}");
     let again = list(&sandbox, "fit a.json --json");
     assert_eq!(again[0]["model"], MODEL);
 }
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let sandbox = Sandbox::new();
-    let files = [
-        ("a.txt", extrap_text(["n", "p"], "a")),
-        ("bad.txt", "PARAMETER p\nPOINTS 1 2\nREGION a\nDATA x\n".to_owned()),
-        ("cut.json", "{\"parameters\": [\"p\"],\n \"measure".to_owned()),
-        ("empty.txt", String::new()),
-        ("packed.cubex", "\u{1f}".to_owned()),
-        ("one.csv", "p,time\n1,2\n".to_owned()),
-    ];
-    for (name, text) in files {
-        std::fs::write(sandbox.path(name), text).expect("written");
-    }
-    std::fs::write(sandbox.path("packed.cubex"), [0x1f, 0x8b, 0x08, 0xff]).expect("written");
-    let said = said(&sandbox, words);
+    let sandbox = Sandbox::with(&[
+        ("a.txt", &extrap_text(["n", "p"], "a")),
+        ("bad.txt", "PARAMETER p\nPOINTS 1 2\nREGION a\nDATA x\n"),
+        ("cut.json", "{\"parameters\": [\"p\"],\n \"measure"),
+        ("empty.txt", ""),
+    ]);
+    sandbox.write("packed.cubex", [0x1f, 0x8b, 0x08, 0xff]);
+    let said = sandbox.said(words);
     said.check_errors(code, part);
     assert_eq!(said.output, "");
-    assert_eq!(
-        said.errors.lines().count(),
-        if code == 2 { said.errors.lines().count() } else { 1 }
-    );
+    assert!(code == 2 || said.errors.lines().count() == 1, "{}", said.errors);
 }
 
 #[test]
@@ -220,7 +180,7 @@ fn what_is_wrong_is_said_with_a_code() {
 #[test]
 fn a_bad_line_costs_itself_and_is_told() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("a.csv"), table("n,p,time", ',') + "x,1,2\n").expect("written");
-    let said = said(&sandbox, "fit a.csv --json");
+    sandbox.write("a.csv", table("n,p,time", ',') + "x,1,2\n");
+    let said = sandbox.said("fit a.csv --json");
     said.check_errors(0, "`a.csv`: line 22: `x` is not a number");
 }

@@ -13,14 +13,11 @@ int main(int argc, char **argv) { (void)argv; return exchange(argc, 0.5) + easy(
 /// Output about the program, compiled with these flags.
 #[track_caller]
 fn said(flags: &[&str], words: &[&str]) -> CommandOutput {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("fire.c"), SOURCE).expect("written");
-    let program = sandbox.path("fire");
+    let sandbox = Sandbox::with(&[("fire.c", SOURCE)]);
     let mut gcc = Command::new("gcc");
-    gcc.current_dir(program.parent().expect("a folder")).args(flags).args(["fire.c", "-o", "fire"]);
+    gcc.current_dir(sandbox.path("")).args(flags).args(["fire.c", "-o", "fire"]);
     assert!(gcc.status().expect("gcc").success());
-    let program = program.to_str().expect("text");
-    sandbox.sintonia(&[&["functions", program][..], words].concat())
+    sandbox.sintonia(&[&["functions", "./fire"][..], words].concat())
 }
 
 /// Checks the line of the table for a function.
@@ -50,14 +47,10 @@ fn a_filter_leaves_the_others_out() {
 
 #[test]
 fn parameters_are_in_the_json() {
-    let said = said(&["-g", "-O2"], &["--json", "--filter", "exchange"]);
-    let json: serde_json::Value = serde_json::from_str(&said.output).expect("JSON");
+    let json = said(&["-g", "-O2"], &["--json", "--filter", "exchange"]).json();
     let parameters = &json[0]["parameters"];
-    assert_eq!((&parameters[0]["name"], &parameters[0]["place"]), (&"rows".into(), &"rdi".into()));
-    assert_eq!(
-        (&parameters[1]["kind"], &parameters[1]["place"]),
-        (&"double".into(), &"xmm0".into())
-    );
+    assert_eq!(["name", "place"].map(|key| &parameters[0][key]), ["rows", "rdi"]);
+    assert_eq!(["kind", "place"].map(|key| &parameters[1][key]), ["double", "xmm0"]);
 }
 
 #[test]
@@ -70,11 +63,7 @@ fn what_is_not_known_is_said() {
 
 #[test]
 fn what_is_no_program_is_refused() {
-    let sandbox = Sandbox::new();
-    let said = sandbox.sintonia(&["functions", "/absent"]);
-    said.check_errors(100, "`/absent` cannot be read");
-    let script = sandbox.path("job.sh");
-    std::fs::write(&script, "#!/bin/sh\n").expect("written");
-    let said = sandbox.sintonia(&["functions", script.to_str().expect("text")]);
-    said.check_errors(100, "is not a 64-bit ELF file");
+    let sandbox = Sandbox::with(&[("job.sh", "#!/bin/sh\n")]);
+    sandbox.said("functions /absent").check_errors(100, "`/absent` cannot be read");
+    sandbox.said("functions ./job.sh").check_errors(100, "is not a 64-bit ELF file");
 }

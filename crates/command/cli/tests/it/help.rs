@@ -2,51 +2,22 @@
 
 use crate::sintonia::{CommandOutput, Sandbox};
 
-#[track_caller]
-fn check(name: &str, words: &[&str]) {
-    let said = Sandbox::new().sintonia(words);
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(name, said.output);
-}
-
 #[test]
 fn every_subcommand_explains_itself() {
-    check("sintonia", &["--help"]);
-    check("run", &["run", "--help"]);
-    check("experiment", &["experiment", "--help"]);
-    check("report", &["report", "--help"]);
-    check("export", &["export", "--help"]);
-    check("doctor", &["doctor", "--help"]);
-    check("functions", &["functions", "--help"]);
-    check("messages", &["messages", "--help"]);
-    check("netbench", &["netbench", "--help"]);
-    check("tunlets", &["tunlets", "--help"]);
-    check("new", &["new", "--help"]);
-    check("new-tunlet", &["new-tunlet", "--help"]);
-    check("fit", &["fit", "--help"]);
-    check("predict", &["predict", "--help"]);
-    check("validate", &["validate", "--help"]);
-    check("malleable", &["malleable", "--help"]);
-    check("resize", &["resize", "--help"]);
-    check("slurm-policy", &["slurm-policy", "--help"]);
-    check("node", &["node", "--help"]);
-    check("node-start", &["node", "start", "--help"]);
-    check("node-stop", &["node", "stop", "--help"]);
-    check("node-key", &["node", "key", "--help"]);
-    check("submit", &["submit", "--help"]);
-    check("nodes", &["nodes", "--help"]);
-    check("tasks", &["tasks", "--help"]);
-    check("cancel", &["cancel", "--help"]);
-    check("explain", &["explain", "--help"]);
-    check("simulate-balance", &["simulate", "balance", "--help"]);
-    check("simulate-chunking", &["simulate", "chunking", "--help"]);
+    let subcommands = "run experiment report export doctor functions messages netbench tunlets new new-tunlet fit predict \
+         validate malleable resize slurm-policy node submit nodes tasks cancel explain";
+    let nested = ["node start", "node stop", "node key", "simulate balance", "simulate chunking"];
+    for words in subcommands.split(' ').chain(nested).chain([""]) {
+        let name = if words.is_empty() { "sintonia".to_owned() } else { words.replace(' ', "-") };
+        insta::assert_snapshot!(name, Sandbox::new().said(&format!("{words} --help")).silent());
+    }
 }
 
 #[test]
 fn a_wrong_option_is_named() {
-    let said = Sandbox::new().sintonia(&["run", "--qiet", "--", "true"]);
-    assert_eq!(said.code, Some(2));
-    assert!(said.errors.contains("--qiet") && said.errors.contains("--quiet"), "{}", said.errors);
+    let said = Sandbox::new().said("run --qiet -- true");
+    said.check_errors(2, "--qiet");
+    said.check_errors(2, "--quiet");
 }
 
 /// A reader that closes the pipe (`| head -1`) is not an error.

@@ -1,31 +1,27 @@
 //! Tests of `sintonia messages`: the code that it writes, and headers that it refuses.
 
 use crate::sintonia::Sandbox;
-use serde_json::Value;
 
 const GOOD: &str = "struct task { int n; double *weights; /* [n] */ };\n";
 const BAD: &str = "struct task {\n    int n : 3;\n    double *weights;\n};\n";
 
 fn sandbox(header: &str) -> Sandbox {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("tasks.h"), header).expect("a file");
-    sandbox
+    Sandbox::with(&[("tasks.h", header)])
 }
 
 #[track_caller]
-fn check_written(words: &[&str], to: &str) {
+fn check_written(words: &str, to: &str) {
     let sandbox = sandbox(GOOD);
-    let said = sandbox.sintonia(&[&["messages"], words].concat());
-    assert_eq!((said.code, said.output.as_str(), said.errors.as_str()), (Some(0), "", ""));
-    let code = std::fs::read_to_string(sandbox.path(to)).expect("it was written");
+    assert_eq!(sandbox.said(&format!("messages {words}")).silent(), "");
+    let code = sandbox.read(to);
     assert!(code.contains("#include \"tasks.h\"") && code.contains("mw_unpack_task("), "{code}");
 }
 
 #[test]
 fn the_code_is_written_where_it_is_asked_for() {
-    check_written(&["tasks.h"], "tasks_messages.h");
-    check_written(&["tasks.h", "--out", "tmp"], "tmp/tasks_messages.h");
-    check_written(&["tasks.h", "-o", "tmp/sent.h"], "tmp/sent.h");
+    check_written("tasks.h", "tasks_messages.h");
+    check_written("tasks.h --out tmp", "tmp/tasks_messages.h");
+    check_written("tasks.h -o tmp/sent.h", "tmp/sent.h");
 }
 
 #[test]
@@ -52,8 +48,7 @@ sintonia: 2 problems in `tasks.h`; nothing is written
 #[test]
 fn scripts_get_json() {
     let sandbox = sandbox(GOOD);
-    let said = sandbox.sintonia(&["messages", "tasks.h", "--json"]);
-    let found: Value = serde_json::from_str(&said.output).expect("JSON");
+    let found = sandbox.said("messages tasks.h --json").json();
     let task = &found["structs"][0];
     assert_eq!((&task["c_type"], &task["is_flat"]), (&"struct task".into(), &false.into()));
     assert_eq!(task["members"][1]["counts"][0]["member"]["name"], "n");
@@ -64,9 +59,6 @@ fn scripts_get_json() {
 #[test]
 fn files_that_are_not_there_are_named() {
     let sandbox = sandbox(GOOD);
-    let said = sandbox.sintonia(&["messages", "none.h"]);
-    assert_eq!(said.code, Some(100));
-    assert!(said.errors.starts_with("sintonia: `none.h` cannot be read"), "{}", said.errors);
-    let said = sandbox.sintonia(&["messages", "tasks.h", "--out", "none/sent.h"]);
-    said.check_errors(102, "`none/sent.h`");
+    sandbox.said("messages none.h").check_errors(100, "sintonia: `none.h` cannot be read");
+    sandbox.said("messages tasks.h --out none/sent.h").check_errors(102, "`none/sent.h`");
 }

@@ -40,8 +40,8 @@ fn netbench(
     launcher: &Launcher,
     words: &[&str],
 ) -> CommandOutput {
-    let mut command =
-        sandbox.command(&[&["netbench", "--seconds", "0.1"], options, &["--"]].concat());
+    let options = [&["netbench", "--seconds", "0.1"], options, &["--"]].concat();
+    let mut command = sandbox.command(&options);
     command.arg(&launcher.path).args(launcher.words).arg("-n").args(words);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_mpi_yield_when_idle", "1").envs(launcher.variables.iter().copied());
@@ -56,7 +56,7 @@ fn the_times_of_messages_are_shown() {
         assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
         assert!(said.output.starts_with("ranks 0 and 1\n"), "{name}: {}", said.output);
         assert!(said.output.contains("one way: 8 B "), "{name}: {}", said.output);
-        let picture = std::fs::read_to_string(sandbox.path("out.svg")).expect("a picture");
+        let picture = sandbox.read("out.svg");
         assert!(picture.starts_with("<svg ") && picture.contains("<polyline"), "{picture}");
     }
 }
@@ -66,11 +66,9 @@ fn every_rank_is_measured_with_the_first() {
     for launcher in launchers() {
         let name = launcher.path.display();
         let said = netbench(&Sandbox::new(), &["--json"], &launcher, &["3"]);
-        assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
-        let pairs: Vec<Value> = serde_json::from_str(&said.output).expect("JSON");
-        let ranks: Vec<_> =
-            pairs.iter().map(|pair| (pair["from"].as_u64(), pair["to"].as_u64())).collect();
-        assert_eq!(ranks, [(Some(0), Some(1)), (Some(0), Some(2))]);
+        let pairs: Vec<Value> = said.parsed();
+        let ranks = pairs.iter().map(|pair| [&pair["from"], &pair["to"]]);
+        assert_eq!(ranks.collect::<Vec<_>>(), [[0, 1], [0, 2]], "{name}");
         for pair in &pairs {
             assert!(!pair["model"]["pieces"].as_array().expect("pieces").is_empty());
             assert_eq!(pair["model"]["samples"].as_array().expect("samples").len(), 45);
@@ -90,11 +88,9 @@ fn messages_inside_a_node_and_between_nodes_are_told_apart() {
         let (sandbox, name) = (Sandbox::new(), launcher.path.display());
         let five = |options: &[&str]| {
             let words = ["5", "sh", "-c", ON_NODES, "on-nodes"];
-            let said = netbench(&sandbox, options, &launcher, &words);
-            assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
-            said.output
+            netbench(&sandbox, options, &launcher, &words)
         };
-        let pairs: Vec<Value> = serde_json::from_str(&five(&["--json"])).expect("JSON");
+        let pairs: Vec<Value> = five(&["--json"]).parsed();
         let seen = pairs.iter().map(|pair| {
             let [from, to] = ["from", "to"].map(|end| pair[end].as_u64().expect("a rank"));
             assert_eq!(pair["nodes"][0], format!("node{}", from / 2));
@@ -106,7 +102,7 @@ fn messages_inside_a_node_and_between_nodes_are_told_apart() {
         let expected =
             [(0, 1, within), (0, 2, between), (0, 3, between), (0, 4, between), (2, 3, within)];
         assert_eq!(seen.collect::<Vec<_>>(), expected, "{name}");
-        let table = five(&[]);
+        let table = five(&[]).output;
         for title in [
             "ranks 2 and 3, inside `node1`\n",
             "ranks 0 and 4, between `node0` and `node2`\n",
@@ -129,19 +125,12 @@ fn what_goes_wrong_is_told() {
     }
     let sandbox = Sandbox::new();
     let wrong = |options: &[&str], words: &[&str]| {
-        CommandOutput::from(
-            sandbox
-                .command(&[&["netbench"], options, &["--"], words].concat())
-                .output()
-                .expect("it starts"),
-        )
+        sandbox.sintonia(&[&["netbench"], options, &["--"], words].concat())
     };
     let said = wrong(&[], &["/nowhere/mpirun", "-n", "2"]);
-    assert!(said.errors.contains("cannot start `/nowhere/mpirun`"), "{}", said.errors);
-    let said = wrong(&["--at-most", "0.2"], &["sleep", "100"]);
-    assert!(said.errors.contains("sleep"), "{}", said.errors);
-    let said = wrong(&[], &["true"]);
-    assert!(said.errors.contains("printed no result"), "{}", said.errors);
-    let said = wrong(&["--seconds", "-1"], &["true"]);
-    assert!(said.errors.contains("--seconds"), "{}", said.errors);
+    said.check_errors(100, "cannot start `/nowhere/mpirun`");
+    wrong(&["--at-most", "0.2"], &["sleep", "100"])
+        .check_errors(100, "allow more with `--at-most`");
+    wrong(&[], &["true"]).check_errors(100, "printed no result");
+    wrong(&["--seconds", "-1"], &["true"]).check_errors(2, "--seconds");
 }

@@ -23,8 +23,7 @@ fn cargo(dir: &Path, words: &[&str]) -> Command {
 
 #[track_caller]
 fn make(sandbox: &Sandbox, name: &str, lang: &str) -> PathBuf {
-    let said = sandbox.sintonia(&["new-tunlet", name, "--lang", lang]);
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    sandbox.said(&format!("new-tunlet {name} --lang {lang}")).silent();
     sandbox.path(name)
 }
 
@@ -59,34 +58,31 @@ fn a_project_in_rust_builds_and_its_test_runs() {
     check_hosted(&dir.join("target/release/libmy_tunlet.so"), "my-tunlet");
 }
 
-/// Checks the error when no project is made.
-#[track_caller]
-fn check(sandbox: &Sandbox, words: &[&str], code: i32, expected: &str) {
-    let said = sandbox.sintonia(words);
-    assert_eq!((said.code, said.output.as_str()), (Some(code), ""));
-    assert!(said.errors.contains(expected), "{}", said.errors);
-}
-
 #[test]
 fn what_cannot_be_made_is_said() {
     let sandbox = Sandbox::new();
-    check(&sandbox, &["new-tunlet", "a b", "--lang", "c"], 100, "cannot be the name of a tunlet");
-    check(&sandbox, &["new-tunlet", "while", "--lang", "c"], 100, "is a word of the language");
-    check(
-        &sandbox,
-        &["new-tunlet", "mine", "--lang", "c", "--dir", "tmp"],
-        100,
-        "`tmp` is there already",
-    );
-    check(&sandbox, &["new-tunlet", "mine", "--lang", "ada"], 2, "ada");
+    let check = |name: &str, options: &[&str], code: i32, expected: &str| {
+        let said = sandbox.sintonia(&[&["new-tunlet", name, "--lang"], options].concat());
+        said.check_errors(code, expected);
+        assert_eq!(said.output, "");
+    };
+    check("a b", &["c"], 100, "cannot be the name of a tunlet");
+    check("while", &["c"], 100, "is a word of the language");
+    check("mine", &["c", "--dir", "tmp"], 100, "`tmp` is there already");
+    check("mine", &["ada"], 2, "ada");
+}
+
+/// Blocks of the walk-through in this language.
+fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+    let text = include_str!("../../../../../docs/tunlets-in-libraries.md");
+    let parts = text.split(&format!("```{language}\n")).skip(1).collect::<Vec<_>>();
+    parts.into_iter().filter_map(|block| block.split("```").next())
 }
 
 #[test]
 fn the_commands_of_the_walk_through_work() {
-    let text = include_str!("../../../../../docs/tunlets-in-libraries.md");
     let sandbox = Sandbox::new();
-    let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
-    let tried = blocks.filter(|block| !block.contains("mpirun")).collect::<Vec<_>>();
+    let tried = blocks("sh").filter(|block| !block.contains("mpirun")).collect::<Vec<_>>();
     assert!(2 <= tried.len(), "{tried:?}");
     let bin = launch::place::programs();
     let path = std::env::var("PATH").expect("a path");
@@ -100,10 +96,8 @@ fn the_commands_of_the_walk_through_work() {
 
 #[test]
 fn the_walk_through_shows_the_template() {
-    let text = include_str!("../../../../../docs/tunlets-in-libraries.md");
     let source = include_str!("../../../../../examples/tunlets/damping-c/damping.c");
-    let blocks = text.split("```c\n").skip(1).filter_map(|block| block.split("```").next());
-    let blocks: Vec<&str> = blocks.collect();
+    let blocks: Vec<&str> = blocks("c").collect();
     assert!(!blocks.is_empty());
     for block in blocks {
         assert!(source.contains(block.trim_end()), "not in damping.c:\n{block}");

@@ -10,13 +10,8 @@ const BUILD: Duration = Duration::from_secs(500);
 
 #[track_caller]
 fn make(sandbox: &Sandbox, name: &str, lang: &str) -> PathBuf {
-    let said = sandbox.sintonia(&["new", name, "--lang", lang]);
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""), "{}", said.output);
-    assert!(
-        said.output.contains(&format!("made `{name}`; try it: cd {name} &&")),
-        "{}",
-        said.output
-    );
+    let said = sandbox.said(&format!("new {name} --lang {lang}")).silent();
+    assert!(said.contains(&format!("made `{name}`; try it: cd {name} &&")), "{said}");
     sandbox.path(name)
 }
 
@@ -61,10 +56,8 @@ fn a_project_in_c_builds_and_runs_as_it_is() {
     let sandbox = Sandbox::new();
     let dir = make(&sandbox, "my-program", "c");
     let strict = "CFLAGS=-O1 -Werror -pedantic";
-    let said = run(Job::new("make")
-        .args(["--no-print-directory", "check", strict])
-        .folder(&dir)
-        .within(BUILD));
+    let make = Job::new("make").args(["--no-print-directory", "check", strict]);
+    let said = run(make.folder(&dir).within(BUILD));
     assert!(said.trim_end().ends_with("passed"), "{said}");
     check_runs(&dir.join("my-program"), &dir);
 }

@@ -1,23 +1,21 @@
 //! Tests of `sintonia predict` and `sintonia validate`.
 
-use crate::fit::{extrap_text, said, table};
+use crate::fit::extrap_text;
 use crate::sintonia::Sandbox;
 use serde_json::{Value, json};
 
 /// Sandbox with models of `2e-6 * n^3 / p + 5`.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
-    let fitted = said(&sandbox, "fit a.txt -o models.json");
+    sandbox.write("a.txt", extrap_text(["n", "p"], "main->solve"));
+    let fitted = sandbox.said("fit a.txt -o models.json");
     assert_eq!(fitted.code, Some(0), "{}", fitted.errors);
     sandbox
 }
 
 #[track_caller]
 fn object(sandbox: &Sandbox, words: &str) -> Value {
-    let said = said(sandbox, words);
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    serde_json::from_str(&said.output).expect("an object")
+    sandbox.said(words).json()
 }
 
 fn near(value: &Value, expected: f64) -> bool {
@@ -27,18 +25,13 @@ fn near(value: &Value, expected: f64) -> bool {
 #[track_caller]
 fn check_predicted(words: &str, expected: &[(Value, f64)]) {
     let all = object(&sandbox(), &format!("predict {words} --json"));
-    let totals: Vec<&Value> = all["predictions"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter(|one| one["region"].is_null())
-        .collect();
+    let list = all["predictions"].as_array().expect("a list");
+    let totals: Vec<&Value> = list.iter().filter(|one| one["region"].is_null()).collect();
     assert_eq!(totals.len(), expected.len());
     for (one, (parameters, value)) in totals.iter().zip(expected) {
         assert_eq!(one["parameters"], *parameters);
         assert!(near(&one["value"], *value), "{one}");
-        let [low, value, high] =
-            ["low", "value", "high"].map(|key| one[key].as_f64().expect("a number"));
+        let [low, value, high] = ["low", "value", "high"].map(|key| one[key].as_f64().expect(key));
         assert!(0.0 < low && low <= value && value <= high, "{one}");
     }
 }
@@ -67,7 +60,7 @@ fn regions_stand_beside_the_program() {
 #[test]
 fn a_cache_that_is_passed_is_told() {
     let sandbox = sandbox();
-    let fitted = said(&sandbox, "fit a.txt -o models.json --cache L3:24000000:n:24:2");
+    let fitted = sandbox.said("fit a.txt -o models.json --cache L3:24000000:n:24:2");
     assert_eq!(fitted.code, Some(0), "{}", fitted.errors);
     let warnings = |n: &str| {
         let all = object(&sandbox, &format!("predict models.json --set n={n} --set p=4 --json"));
@@ -80,11 +73,8 @@ fn a_cache_that_is_passed_is_told() {
 #[test]
 fn the_best_number_of_processes_is_found() {
     let best = |words: &str| {
-        let all = object(
-            &sandbox(),
-            &format!("predict models.json --set n=1000 --best p {words} --json"),
-        );
-        all["best"][0].clone()
+        let words = format!("predict models.json --set n=1000 --best p {words} --json");
+        object(&sandbox(), &words)["best"][0].clone()
     };
     assert_eq!(best("")["best"], 32);
     assert_eq!(best("--target-time 205")["best"], 10);
@@ -98,22 +88,22 @@ fn the_best_number_of_processes_is_found() {
 #[test]
 fn people_get_tables_and_a_picture() {
     let sandbox = sandbox();
-    let one = said(&sandbox, "predict models.json --set n=1000 --set p=16 --cost");
+    let one = sandbox.said("predict models.json --set n=1000 --set p=16 --cost");
     insta::assert_snapshot!("predict-point", one.output);
     let many =
-        said(&sandbox, "predict models.json --set n=1000 --set p=2:32:*2 --plot a.svg --csv a.csv");
+        sandbox.said("predict models.json --set n=1000 --set p=2:32:*2 --plot a.svg --csv a.csv");
     insta::assert_snapshot!("predict-points", many.output);
-    let picture = std::fs::read_to_string(sandbox.path("a.svg")).expect("a picture");
+    let picture = sandbox.read("a.svg");
     assert!(picture.contains("<polyline") && picture.contains(">time in s<"), "{picture}");
-    let rows = std::fs::read_to_string(sandbox.path("a.csv")).expect("a table");
+    let rows = sandbox.read("a.csv");
     assert_eq!(rows.lines().count(), 11, "{rows}");
 }
 
 #[test]
 fn the_list_of_fit_is_a_file_of_models() {
     let sandbox = sandbox();
-    let list = said(&sandbox, "fit a.txt --json").output;
-    std::fs::write(sandbox.path("list.json"), list).expect("written");
+    let list = sandbox.said("fit a.txt --json").output;
+    sandbox.write("list.json", list);
     let all = object(&sandbox, "predict list.json --set n=1000 --set p=16 --json");
     assert!(near(&all["predictions"][0]["value"], 130.0));
 }
@@ -122,35 +112,28 @@ fn the_list_of_fit_is_a_file_of_models() {
 fn new_measurements_are_compared() {
     let sandbox = sandbox();
     let rows = "n,p,time\n1000,16,130\n1000,32,60\n";
-    std::fs::write(sandbox.path("later.csv"), rows).expect("written");
-    std::fs::write(
-        sandbox.path("same.csv"),
-        table("region,n,p,time", ',').replace("\n", "\nmain->solve,"),
-    )
-    .expect("written");
+    sandbox.write("later.csv", rows);
     // Rows without a region match no region that has a model.
-    let said_of = said(&sandbox, "validate models.json later.csv");
+    let said_of = sandbox.said("validate models.json later.csv");
     assert_eq!(said_of.code, Some(100), "{}", said_of.errors);
     let of_region = rows.replace("\n1000", "\nmain->solve,1000").replacen("n,p", "region,n,p", 1);
-    std::fs::write(sandbox.path("later.csv"), of_region).expect("written");
+    sandbox.write("later.csv", of_region);
     let all = object(&sandbox, "validate models.json later.csv --json");
     assert_eq!(all["summary"]["n_points"], 2);
     assert_eq!(all["summary"]["n_within"], 1);
     assert!(near(&all["points"][1]["error_percent"], 100.0 * 7.5 / 67.5), "{all}");
     assert!(near(&all["summary"]["smape_percent"], 0.5 * 200.0 * 7.5 / 127.5), "{all}");
-    insta::assert_snapshot!(
-        "validate-table",
-        said(&sandbox, "validate models.json later.csv").output
-    );
+    let table = sandbox.said("validate models.json later.csv").output;
+    insta::assert_snapshot!("validate-table", table);
 }
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
     let sandbox = sandbox();
-    let text = std::fs::read_to_string(sandbox.path("models.json")).expect("models");
-    std::fs::write(sandbox.path("cut.json"), &text[..text.len() / 2]).expect("written");
-    std::fs::write(sandbox.path("new.json"), text.replacen(":1,", ":7,", 1)).expect("written");
-    let said = said(&sandbox, words);
+    let text = sandbox.read("models.json");
+    sandbox.write("cut.json", &text[..text.len() / 2]);
+    sandbox.write("new.json", text.replacen(":1,", ":7,", 1));
+    let said = sandbox.said(words);
     said.check_errors(code, part);
     assert_eq!(said.output, "");
 }
@@ -160,11 +143,8 @@ fn check(words: &str, code: i32, part: &str) {
 fn what_lies_outside_of_the_domain_is_said() {
     let sentence = "is outside the domain of the model of `main->solve`: give a number above 0";
     check("predict models.json --set n=100 --set p=0", 100, &format!("`p` = 0 {sentence}"));
-    check(
-        "predict models.json --set n=100 --set p=0,4 --json",
-        100,
-        &format!("`p` = 0 {sentence}"),
-    );
+    let json = "predict models.json --set n=100 --set p=0,4 --json";
+    check(json, 100, &format!("`p` = 0 {sentence}"));
     check("predict models.json --set n=1e200 --set p=4", 100, "overflows at");
 }
 
@@ -185,34 +165,24 @@ fn arguments_are_shown_in_their_line() {
 
 #[test]
 fn what_is_wrong_is_said_with_a_code() {
-    check("predict none.json --set n=1 --set p=1", 105, "`none.json`");
-    check(
-        "predict cut.json --set n=1 --set p=1",
-        105,
-        "`cut.json`: line 1 ends too early: the file was cut off",
-    );
-    check("predict new.json --set n=1 --set p=1", 105, "format 7, and 1 is the newest known");
-    check("predict models.json --set n=1", 2, "`p` has no value: add `--set p=VALUE`");
-    check(
-        "predict models.json --set n=1 --set p=1 --set q=1",
-        2,
-        "no parameter `q`; they have n, p",
-    );
-    check("predict models.json --set n=1 --set p=1 --set p=2", 2, "`p` is given twice");
-    check("predict models.json --set n=1 --set p=x", 2, "write NAME=VALUE");
-    check(
-        "predict models.json --set n=1 --set p=1 --metric bytes",
-        2,
-        "there is no metric `bytes`; there are time",
-    );
-    check("predict models.json --set n=1 --set p=1 --target-time 3", 2, "--best");
-    check(
-        "predict models.json --set n=1000 --best p --target-time 3",
-        100,
-        "no `p` from 1 to 32 reaches the target",
-    );
-    check("predict models.json --set n=1 --set p=1 --processes q", 2, "no parameter `q`");
-    check("predict models.json --set n=1 --set p=1 --csv none/a.csv", 102, "none/a.csv");
+    let check_predict = |words: &str, code, part| check(&format!("predict {words}"), code, part);
+    check_predict("none.json --set n=1 --set p=1", 105, "`none.json`");
+    let cut = "`cut.json`: line 1 ends too early: the file was cut off";
+    check_predict("cut.json --set n=1 --set p=1", 105, cut);
+    check_predict("new.json --set n=1 --set p=1", 105, "format 7, and 1 is the newest known");
+    check_predict("models.json --set n=1", 2, "`p` has no value: add `--set p=VALUE`");
+    let check_set = |words: &str, code, part| {
+        check(&format!("predict models.json --set n=1 --set p=1 {words}"), code, part);
+    };
+    check_set("--set q=1", 2, "no parameter `q`; they have n, p");
+    check_set("--set p=2", 2, "`p` is given twice");
+    check_set("--set p=x", 2, "write NAME=VALUE");
+    check_set("--metric bytes", 2, "there is no metric `bytes`; there are time");
+    check_set("--target-time 3", 2, "--best");
+    check_set("--processes q", 2, "no parameter `q`");
+    check_set("--csv none/a.csv", 102, "none/a.csv");
+    let unreached = "no `p` from 1 to 32 reaches the target";
+    check_predict("models.json --set n=1000 --best p --target-time 3", 100, unreached);
     check("validate models.json none.csv", 105, "`none.csv`");
     check("validate cut.json a.txt", 105, "`cut.json`");
     check("validate models.json a.txt --metric bytes", 2, "the models have no metric `bytes`");

@@ -18,19 +18,15 @@ fn sandbox() -> Sandbox {
     }
     fs::write(dir.join("trace.txt"), "rank-0.txt\nrank-1.txt\n").expect("written");
     let slow = "latency_us = 1000\nper_byte_ns = 1000\nspeed = 2\n";
-    fs::write(sandbox.path("slow.toml"), slow).expect("written");
+    sandbox.write("slow.toml", slow);
     sandbox
-}
-
-fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
-    sandbox.sintonia(&words.split(' ').collect::<Vec<_>>())
 }
 
 #[track_caller]
 fn object(words: &str) -> Value {
-    let said = said(&sandbox(), words);
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    serde_json::from_str(&said.output).expect("an object")
+    let said = sandbox().said(words);
+    assert_eq!(said.errors, "");
+    said.json()
 }
 
 #[track_caller]
@@ -46,7 +42,7 @@ fn check_total(words: &str, expected_s: f64) {
 
 #[track_caller]
 fn check_refused(words: &str, code: i32, names: &[&str]) {
-    let said = said(&sandbox(), words);
+    let said = sandbox().said(words);
     assert_eq!(said.code, Some(code), "{}", said.errors);
     for name in names {
         assert!(said.errors.contains(name), "`{name}` is not in: {}", said.errors);
@@ -73,7 +69,7 @@ fn regions_ranks_and_the_critical_path_stand_beside_it() {
 
 #[test]
 fn people_get_a_table() {
-    let said = said(&sandbox(), "predict trace --engine composed --machine slow.toml");
+    let said = sandbox().said("predict trace --engine composed --machine slow.toml");
     assert_eq!(said.code, Some(0), "{}", said.errors);
     for names in ["2 ranks, on `slow.toml`", "composed", "compute", "critical path: rank 0 (66"] {
         assert!(said.output.contains(names), "`{names}` is not in: {}", said.output);
@@ -93,8 +89,8 @@ fn wishes_that_make_no_sense_are_refused() {
 #[test]
 fn a_trace_that_cannot_end_is_told_with_its_lines() {
     let sandbox = sandbox();
-    fs::write(sandbox.path("trace/rank-1.txt"), "1 init\n1 recv 0 7 8\n").expect("written");
-    let said = said(&sandbox, "predict trace --engine composed");
+    sandbox.write("trace/rank-1.txt", "1 init\n1 recv 0 7 8\n");
+    let said = sandbox.said("predict trace --engine composed");
     said.check_errors(100, "rank 1 in `recv` (site 2) waits");
 }
 
@@ -119,7 +115,7 @@ fn simgrid_says_the_same_where_it_is_installed() {
         return;
     }
     assert_eq!(said.code, Some(0), "{}", said.errors);
-    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    let all = said.json();
     let [ours, its] =
         ["composed", "smpi"].map(|engine| all["engines"][engine]["value"].as_f64().expect(engine));
     assert!((ours / its - 1.0).abs() < 0.01, "{ours} and {its}");

@@ -1,9 +1,8 @@
 //! Tests of `sintonia predict MODELS --graph`: models of regions along the graph of a program.
 
-use crate::sintonia::{CommandOutput, Sandbox};
+use crate::sintonia::Sandbox;
 use serde_json::Value;
 use std::fmt::Write;
-use std::fs;
 
 /// Program in which the master sends to every worker and waits for the answers.
 const PROGRAM: &str = "\
@@ -30,11 +29,13 @@ int main(int argc, char **argv)
 }
 ";
 
+const PREDICT: &str = "predict measured.jsonl --graph program.c";
+
 /// Sandbox with measurements: workers compute `1e-3 * n^2 / p`, half of it in a function, the master `1e-4 * n` before it
 /// sends.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.path("program.c"), PROGRAM).expect("written");
+    sandbox.write("program.c", PROGRAM);
     let mut lines = String::new();
     for n in [100.0, 200.0, 300.0, 400.0, 500.0_f64] {
         for p in [1.0, 2.0, 4.0, 8.0, 16.0] {
@@ -51,21 +52,14 @@ fn sandbox() -> Sandbox {
             }
         }
     }
-    fs::write(sandbox.path("measured.jsonl"), lines).expect("written");
+    sandbox.write("measured.jsonl", lines);
     sandbox
-}
-
-fn said(words: &str) -> CommandOutput {
-    let words: Vec<&str> = words.split(' ').collect();
-    sandbox().sintonia(&words)
 }
 
 /// Checks the time of the whole program at each point.
 #[track_caller]
 fn check(words: &str, expected_s: &[f64]) {
-    let said = said(&format!("predict measured.jsonl --graph program.c --json {words}"));
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    let all = sandbox().said(&format!("{PREDICT} --json {words}")).json();
     let list = all["predictions"].as_array().expect("a list");
     let totals: Vec<&Value> = list.iter().filter(|one| one["region"].is_null()).collect();
     assert_eq!(totals.len(), expected_s.len());
@@ -86,12 +80,9 @@ fn a_program_takes_what_its_graph_makes_of_its_regions() {
 fn another_network_makes_another_time() {
     let sandbox = sandbox();
     // Each message takes a second: the master sends four, one after the other, and receives four.
-    fs::write(sandbox.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\neager_bytes = 0\n")
-        .expect("written");
-    let words = "predict measured.jsonl --graph program.c --json --set n=1000 --set p=4 --ranks p+1 \
-                 --machine slow.toml";
-    let said = sandbox.sintonia(&words.split(' ').collect::<Vec<_>>());
-    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    sandbox.write("slow.toml", "latency_us = 1e6\nper_byte_ns = 0\neager_bytes = 0\n");
+    let words = "--json --set n=1000 --set p=4 --ranks p+1 --machine slow.toml";
+    let all = sandbox.said(&format!("{PREDICT} {words}")).json();
     let value = all["predictions"][0]["value"].as_f64().expect("a time");
     // The last worker ends a second after the one before it, when the master is ready to receive.
     assert!((value - (0.1 + 4.0 + 250.0 + 1.0)).abs() < 0.3, "{value}");
@@ -105,13 +96,10 @@ fn draws_have_a_mean_and_an_interval() {
         "    for (int i = 0; i < 100; i++)\n        if (diverges(x))\n            \
          MPI_Barrier(MPI_COMM_WORLD);\n    MPI_Finalize",
     );
-    fs::write(sandbox.path("program.c"), branch).expect("written");
-    fs::write(sandbox.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\n").expect("written");
-    let words = "predict measured.jsonl --graph program.c --json --set n=100 --set p=2 --seed 7 \
-                 --draws 100 --machine slow.toml";
-    let said = sandbox.sintonia(&words.split(' ').collect::<Vec<_>>());
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    sandbox.write("program.c", branch);
+    sandbox.write("slow.toml", "latency_us = 1e6\nper_byte_ns = 0\n");
+    let words = "--json --set n=100 --set p=2 --seed 7 --draws 100 --machine slow.toml";
+    let all = sandbox.said(&format!("{PREDICT} {words}")).json();
     let [low, value, high] =
         ["low", "value", "high"].map(|key| all["predictions"][0][key].as_f64().expect(key));
     // Half of a hundred barriers of a second, with a tolerance of two deviations of five, two messages and 5 s of work.
@@ -121,18 +109,13 @@ fn draws_have_a_mean_and_an_interval() {
 
 #[test]
 fn what_no_model_knows_is_a_note_and_what_makes_no_sense_is_refused() {
-    let told = said("predict measured.jsonl --graph program.c --set n=100 --set p=2 --ranks p+1");
+    let sandbox = sandbox();
+    let point = format!("{PREDICT} --set n=100 --set p=2");
+    let told = sandbox.said(&format!("{point} --ranks p+1"));
     assert!(told.output.contains("`master->program.c:14 MPI_Recv` has no model"), "{told:?}");
-    for (words, names) in [
-        ("predict measured.jsonl --graph program.c --set n=100 --set p=2 --ranks p-2", "--ranks"),
-        (
-            "predict measured.jsonl --graph program.c --set n=100 --set p=2 --engine smpi",
-            "--engine",
-        ),
-        ("predict measured.jsonl --set n=100 --set p=2 --ranks p", "--graph"),
-        ("predict measured.jsonl --graph program.c --set n=100 --set p=2 --let x", "--let"),
-    ] {
-        let told = said(words);
-        told.check_errors(2, names);
-    }
+    sandbox.said(&format!("{point} --ranks p-2")).check_errors(2, "--ranks");
+    sandbox.said(&format!("{point} --engine smpi")).check_errors(2, "--engine");
+    sandbox.said(&format!("{point} --let x")).check_errors(2, "--let");
+    let without = sandbox.said("predict measured.jsonl --set n=100 --set p=2 --ranks p");
+    without.check_errors(2, "--graph");
 }

@@ -1,7 +1,7 @@
 //! Tests of `sintonia report` on records made by `sintonia run`.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
-use crate::sintonia::Sandbox;
+use crate::sintonia::{Sandbox, wait_until};
 use run_record::{RunRecord, RunState, Summary};
 use std::path::Path;
 use std::process::Command;
@@ -15,36 +15,30 @@ fn sandbox_with_record() -> Sandbox {
 
 #[test]
 fn a_record_is_shown_again() {
-    let said = sandbox_with_record().sintonia(&["report", "record"]);
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    assert!(said.output.contains("finished with exit code 3"), "{}", said.output);
+    let said = sandbox_with_record().said("report record").silent();
+    assert!(said.contains("finished with exit code 3"), "{said}");
 }
 
 #[test]
 fn a_record_is_shown_as_json_and_as_a_page() {
     let sandbox = sandbox_with_record();
-    let said = sandbox.sintonia(&["report", "record", "--json", "--html", "page.html"]);
-    let summary: serde_json::Value = serde_json::from_str(&said.output).unwrap();
+    let summary = sandbox.said("report record --json --html page.html").json();
     assert_eq!(summary["outcome"]["exit_code"], 3);
-    assert!(std::fs::read_to_string(sandbox.path("page.html")).unwrap().contains("<html"));
+    assert!(sandbox.read("page.html").contains("<html"));
 }
 
 #[track_caller]
-fn check_fails(words: &[&str], expected_code: i32, expected: &str) {
-    let said = sandbox_with_record().sintonia(words);
-    assert_eq!(said.code, Some(expected_code));
-    assert!(
-        said.errors.starts_with("sintonia: ") && said.errors.contains(expected),
-        "{}",
-        said.errors
-    );
+fn check_fails(words: &str, expected_code: i32, expected: &str) {
+    let said = sandbox_with_record().said(words);
+    said.check_errors(expected_code, expected);
+    assert!(said.errors.starts_with("sintonia: "), "{}", said.errors);
 }
 
 #[test]
 fn what_is_no_record_is_named() {
-    check_fails(&["report", "nowhere"], 101, "`nowhere`");
-    check_fails(&["report", "/proc"], 101, "`/proc`");
-    check_fails(&["report", "record", "--html", "/proc/page.html"], 102, "`/proc/page.html`");
+    check_fails("report nowhere", 101, "`nowhere`");
+    check_fails("report /proc", 101, "`/proc`");
+    check_fails("report record --html /proc/page.html", 102, "`/proc/page.html`");
 }
 
 #[test]
@@ -52,16 +46,14 @@ fn the_record_of_a_run_that_is_cut_off_is_finished() {
     let sandbox = Sandbox::new();
     let mut child =
         sandbox.start(&["run", "--out", "record", "--", "sh", "-c", "touch ready; cat"]);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    assert!(server::wait_until(deadline, || sandbox.path("ready").exists()));
+    assert!(wait_until(|| sandbox.path("ready").exists()));
     child.kill().unwrap();
     child.wait().unwrap();
-    let said = sandbox.sintonia(&["report", "record"]);
+    let said = sandbox.said("report record");
     assert_eq!(said.code, Some(0), "{}", said.errors);
     assert!(said.output.contains("touch ready; cat"), "{}", said.output);
-    assert!(
-        sandbox.path("record/summary.json").is_file() && !sandbox.path("record/spool").exists()
-    );
+    let is_there = |name: &str| sandbox.path("record").join(name).exists();
+    assert!(is_there("summary.json") && !is_there("spool"));
 }
 
 /// Traced run of two ranks whose launcher was killed, as the first version left it.
@@ -107,8 +99,7 @@ fn check_whole(record: &Path) {
 #[test]
 fn what_the_first_version_left_of_a_killed_run_is_finished() {
     let sandbox = sandbox_with_cut_run();
-    let said = sandbox.sintonia(&["report", "record"]);
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    sandbox.said("report record").silent();
     check_whole(&sandbox.path("record"));
 }
 
@@ -118,7 +109,7 @@ fn what_the_first_version_left_of_a_killed_run_is_finished() {
 fn a_report_does_not_replace_a_summary_that_knows_more() {
     let sandbox = sandbox_with_cut_run();
     let record = sandbox.path("record");
-    assert_eq!(sandbox.sintonia(&["report", "record"]).code, Some(0));
+    assert_eq!(sandbox.said("report record").code, Some(0));
     let (kept, regions) = (summary_in(&record), std::fs::read(record.join("regions.parquet")));
     std::fs::remove_file(record.join("run.json")).unwrap();
     std::fs::remove_file(record.join("events.parquet")).unwrap();
@@ -129,13 +120,9 @@ fn a_report_does_not_replace_a_summary_that_knows_more() {
             std::fs::remove_file(file.path()).unwrap();
         }
     }
-    let said = sandbox.sintonia(&["report", "record", "--json"]);
-    assert!(
-        said.code == Some(0) && said.errors.contains("the existing summary is kept"),
-        "{}",
-        said.errors
-    );
-    let shown: Summary = serde_json::from_str(&said.output).unwrap();
+    let said = sandbox.said("report record --json");
+    said.check_errors(0, "the existing summary is kept");
+    let shown: Summary = said.parsed();
     assert_eq!((&shown, &summary_in(&record)), (&kept, &kept));
     assert_eq!(std::fs::read(record.join("regions.parquet")).unwrap(), regions.unwrap());
     assert_ne!(std::fs::read_dir(record.join("spool")).unwrap().count(), 0);
@@ -188,16 +175,15 @@ done"#;
 #[test]
 fn a_damaged_event_file_is_not_exported() {
     let sandbox = sandbox_with_cut_run();
-    assert_eq!(sandbox.sintonia(&["report", "record"]).code, Some(0));
-    let words = ["export", "record", "--format", "chrome", "--output", "trace.json"];
-    assert_eq!(sandbox.sintonia(&words).code, Some(0));
+    assert_eq!(sandbox.said("report record").code, Some(0));
+    let export = || sandbox.said("export record --format chrome --output trace.json");
+    assert_eq!(export().code, Some(0));
     let path = sandbox.path("record/events.parquet");
     let good = std::fs::read(&path).unwrap();
     for at in [10, good.len() / 3, good.len() / 2] {
         let mut bytes = good.clone();
         bytes[at] ^= 4;
         std::fs::write(&path, bytes).unwrap();
-        let said = sandbox.sintonia(&words);
-        said.check_errors(101, "is damaged");
+        export().check_errors(101, "is damaged");
     }
 }

@@ -1,10 +1,9 @@
 //! Tests of `sintonia resize` with a program that consists of its files only.
 
-use crate::sintonia::{CommandOutput, Sandbox};
+use crate::sintonia::{CommandOutput, Sandbox, wait_until};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Child;
-use std::time::{Duration, Instant};
 
 /// Control folder with the status of a program whose process is this test.
 struct Folder {
@@ -46,11 +45,7 @@ impl Folder {
     #[track_caller]
     fn take_wish(&self, job: &str) -> Value {
         let path = self.path(&format!("{job}.wish"));
-        let until = Instant::now() + Duration::from_secs(30);
-        while !path.exists() {
-            assert!(Instant::now() < until, "there is no wish");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        assert!(wait_until(|| path.exists()), "there is no wish");
         let bytes = std::fs::read(&path).expect("it is there");
         std::fs::remove_file(path).expect("it is there");
         serde_json::from_slice(&bytes).expect("a wish")
@@ -73,54 +68,48 @@ fn killed() -> Value {
     status
 }
 
-fn own() -> u32 {
-    std::process::id()
-}
-
 #[test]
 fn programs_are_listed_and_those_that_were_killed_forgotten() {
     let folder = Folder::new();
     assert!(folder.run(&[]).output.contains("no malleable program is running"));
-    folder.say("12", &status(4, own()));
+    folder.say("12", &status(4, std::process::id()));
     folder.say("13", &json!({"nonsense": 1}));
     folder.say("14", &killed());
-    let said = folder.run(&[]);
-    assert_eq!(said.code, Some(0), "{}", said.errors);
-    assert_eq!(said.output.lines().count(), 2, "{}", said.output);
-    assert!(said.output.contains("12   rod          4  1 to 8            5"), "{}", said.output);
-    let jobs: Value = serde_json::from_str(&folder.run(&["--json"]).output).expect("JSON");
-    assert_eq!((jobs[0]["size"].as_u64(), jobs.as_array().map(Vec::len)), (Some(4), Some(1)));
+    let said = folder.run(&[]).silent();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(said.contains("12   rod          4  1 to 8            5"), "{said}");
+    let jobs: Vec<Value> = folder.run(&["--json"]).parsed();
+    assert_eq!((jobs.len(), &jobs[0]["size"]), (1, &4.into()));
+}
+
+/// Starts to resize job 12 from 4 to 8 ranks.
+fn resizing() -> (Folder, Child) {
+    let folder = Folder::new();
+    folder.say("12", &status(4, std::process::id()));
+    let child = folder.start(&["12", "8"]);
+    (folder, child)
 }
 
 #[test]
 fn a_program_takes_another_size() {
-    let folder = Folder::new();
-    folder.say("12", &status(4, own()));
-    let child = folder.start(&["12", "8"]);
+    let (folder, child) = resizing();
     let wish = folder.take_wish("12");
     assert_eq!((wish["size"].as_u64(), wish["from"].as_str()), (Some(8), Some("person")));
-    let mut busy = status(4, own());
+    let mut busy = status(4, std::process::id());
     busy["state"] = json!("spawning");
     folder.say("12", &busy);
-    let mut done = status(8, own());
+    let mut done = status(8, std::process::id());
     done["answered"] = json!({"id": wish["id"], "outcome": "done", "sentence": "4 ranks became 8"});
     folder.say("12", &done);
     let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
-    assert_eq!(
-        (said.code, said.output.as_str()),
-        (Some(0), "4 ranks became 8\n"),
-        "{}",
-        said.errors
-    );
+    said.check_output(0, "4 ranks became 8\n");
 }
 
 #[test]
 fn a_refusal_is_passed_on() {
-    let folder = Folder::new();
-    folder.say("12", &status(4, own()));
-    let child = folder.start(&["12", "8"]);
+    let (folder, child) = resizing();
     let wish = folder.take_wish("12");
-    let mut refused = status(4, own());
+    let mut refused = status(4, std::process::id());
     let sentence = "Slurm lent no node in time: job 13 waits (Resources)";
     refused["answered"] = json!({"id": wish["id"], "outcome": "refused", "sentence": sentence});
     folder.say("12", &refused);
@@ -130,9 +119,7 @@ fn a_refusal_is_passed_on() {
 
 #[test]
 fn a_program_that_ends_is_no_success() {
-    let folder = Folder::new();
-    folder.say("12", &status(4, own()));
-    let child = folder.start(&["12", "8"]);
+    let (folder, child) = resizing();
     folder.take_wish("12");
     std::fs::remove_file(folder.path("12.json")).expect("it is there");
     let said = CommandOutput::from(child.wait_with_output().expect("it was started"));
@@ -142,7 +129,7 @@ fn a_program_that_ends_is_no_success() {
 #[track_caller]
 fn check(words: &[&str], code: i32, sentence: &str) {
     let folder = Folder::new();
-    folder.say("12", &status(4, own()));
+    folder.say("12", &status(4, std::process::id()));
     folder.say("14", &killed());
     let said = folder.run(words);
     said.check_errors(code, sentence);

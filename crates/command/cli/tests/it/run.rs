@@ -1,6 +1,6 @@
 //! Tests of `sintonia run`: whatever happens to the watching, the command runs and ends as it would.
 
-use crate::sintonia::{CommandOutput, Sandbox};
+use crate::sintonia::{CommandOutput, Sandbox, wait_until};
 use std::process::Command;
 
 /// Runs a shell script under `sintonia run` with these options.
@@ -106,7 +106,7 @@ fn the_summary_follows_the_output_as_json() {
 fn a_record_never_overwrites_another() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("record")).unwrap();
-    std::fs::write(sandbox.path("record/mine"), "").unwrap();
+    sandbox.write("record/mine", "");
     let said = run(&sandbox, &["--out", "record", "--quiet"], "exit 4");
     said.check_errors(4, "record-2");
     assert!(sandbox.path("record-2/summary.json").is_file());
@@ -124,15 +124,12 @@ fn a_record_has_a_folder_of_its_own_by_default() {
 
 /// Checks that the command runs although a part of `sintonia` cannot.
 #[track_caller]
-fn check_unwatched(
-    change: impl Fn(&mut Command) -> &mut Command,
-    options: &[&str],
-    expected: &str,
-) {
+fn check_unwatched(variable: (&str, &str), options: &[&str], expected: &str) {
     let sandbox = Sandbox::new();
     let words = [&["run", "--out", "record"], options, &["--", "sh", "-c", "echo ran; exit 6"]];
     let mut command = sandbox.command(&words.concat());
-    let said = CommandOutput::from(change(&mut command).output().expect("it can be started"));
+    let said = command.env(variable.0, variable.1).output();
+    let said = CommandOutput::from(said.expect("it can be started"));
     assert_eq!((said.code, said.output.as_str()), (Some(6), "ran\n"));
     assert!(said.errors.contains("unwatched") && said.errors.contains(expected), "{}", said.errors);
     assert_eq!(said.errors.lines().count(), 1, "{}", said.errors);
@@ -142,18 +139,16 @@ fn check_unwatched(
 
 #[test]
 fn the_command_runs_without_us() {
-    check_unwatched(|it| it.env("SINTONIA_LIB", "/nowhere.so"), &[], "SINTONIA_LIB");
-    check_unwatched(|it| it.env("SINTONIA_SHM_DIR", "/proc/nowhere"), &[], "SINTONIA_SHM_DIR");
-    check_unwatched(|it| it, &["--listen", "192.0.2.1:9"], "--listen");
+    check_unwatched(("SINTONIA_LIB", "/nowhere.so"), &[], "SINTONIA_LIB");
+    check_unwatched(("SINTONIA_SHM_DIR", "/proc/nowhere"), &[], "SINTONIA_SHM_DIR");
+    check_unwatched(("UNUSED", ""), &["--listen", "192.0.2.1:9"], "--listen");
 }
 
 #[test]
 fn a_record_that_cannot_be_written_where_it_was_asked_for_is_elsewhere() {
     let sandbox = Sandbox::new();
     let said = run(&sandbox, &["--out", "/proc/record", "--quiet"], "exit 2");
-    assert_eq!(said.code, Some(2));
-    let elsewhere = sandbox.path("tmp").display().to_string();
-    assert!(said.errors.contains(&elsewhere), "{}", said.errors);
+    said.check_errors(2, &sandbox.path("tmp").display().to_string());
 }
 
 #[track_caller]
@@ -179,8 +174,7 @@ fn check_signal(signal: &str, expected_code: i32) {
         format!("trap 'exit {expected_code}' {signal}; touch ready; while :; do sleep 0.05; done");
     let words = ["run", "--out", "record", "--", "sh", "-c", &script];
     let child = sandbox.start(&words);
-    let is_ready = || sandbox.path("ready").exists();
-    assert!(analyzer_wait(is_ready), "the command starts");
+    assert!(wait_until(|| sandbox.path("ready").exists()), "the command starts");
     let pid = child.id().to_string();
     Command::new("kill").args([&format!("-{signal}"), &pid]).status().expect("sent");
     let said = CommandOutput::from(child.wait_with_output().expect("our child"));
@@ -193,11 +187,6 @@ fn a_signal_is_passed_on_and_the_report_follows() {
     check_signal("INT", 31);
     check_signal("TERM", 32);
     check_signal("HUP", 33);
-}
-
-fn analyzer_wait(is_so: impl FnMut() -> bool) -> bool {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    server::wait_until(deadline, is_so)
 }
 
 #[test]

@@ -4,15 +4,14 @@ use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::{Value, json};
 
 fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
-    let words: Vec<&str> = ["simulate", "chunking"].into_iter().chain(words.split(' ')).collect();
-    sandbox.sintonia(&words)
+    sandbox.said(&format!("simulate chunking {words}"))
 }
 
 #[track_caller]
 fn list_of(words: &str) -> Vec<Value> {
     let said = said(&Sandbox::new(), &format!("--json {words}"));
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    serde_json::from_str(&said.output).expect("a list")
+    assert_eq!(said.errors, "");
+    said.parsed()
 }
 
 #[test]
@@ -22,8 +21,7 @@ fn every_policy_is_in_the_list() {
     );
     let names: Vec<&str> = list.iter().filter_map(|row| row["policy"].as_str()).collect();
     assert_eq!(names[0], "best");
-    for name in ["static", "ss", "fsc", "gss", "tss", "fac", "fac2", "dpf", "daf", "awf-b", "awf-c"]
-    {
+    for name in "static ss fsc gss tss fac fac2 dpf daf awf-b awf-c".split(' ') {
         assert!(names.contains(&name), "{names:?}");
     }
     for row in &list {
@@ -37,10 +35,10 @@ fn every_policy_is_in_the_list() {
 #[test]
 fn a_trace_is_read_from_a_file() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("times.txt"), "3\n1\n1\n1\n").expect("written");
+    sandbox.write("times.txt", "3\n1\n1\n1\n");
     let said =
         said(&sandbox, "--policy static --tasks-file times.txt --workers 2 --overhead-us 0 --json");
-    let list: Value = serde_json::from_str(&said.output).expect("a list");
+    let list = said.json();
     assert_eq!(list[0]["makespan_s"].as_f64(), Some(0.004), "{}", said.errors);
     assert_eq!(list[0]["ideal_s"].as_f64(), Some(0.003));
     assert_eq!(list[0]["n_chunks"].as_u64(), Some(2));
@@ -52,10 +50,10 @@ fn a_report_of_a_program_is_a_trace() {
     let chunk = |n_tasks: u64, began_s: f64, ended_s: f64| json!({ "rank": 1, "chunk": 1, "n_tasks": n_tasks, "began_s": began_s, "ended_s": ended_s });
     let chunks = [chunk(2, 0.0, 0.006), chunk(1, 0.006, 0.007)];
     let report = json!({ "format_version": 1, "slowest": { "iteration": 3, "chunks": chunks } });
-    std::fs::write(sandbox.path("report.json"), report.to_string()).expect("written");
+    sandbox.write("report.json", report.to_string());
     let said =
         said(&sandbox, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
-    let list: Value = serde_json::from_str(&said.output).expect("a list");
+    let list = said.json();
     assert_eq!(list[0]["n_chunks"].as_u64(), Some(3), "{}", said.errors);
     assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.007).abs() < 1e-12, "{}", said.output);
 }
@@ -67,10 +65,10 @@ fn chunks_that_a_report_leaves_out_are_said_and_made_up_for() {
     let chunk = json!({ "n_tasks": 1, "began_s": 0.0, "ended_s": 0.002 });
     let slowest = json!({ "n_tasks": 20, "chunks": [chunk, chunk], "n_chunks_left_out": 18 });
     let report = json!({ "format_version": 1, "slowest": slowest });
-    std::fs::write(sandbox.path("report.json"), report.to_string()).expect("written");
+    sandbox.write("report.json", report.to_string());
     let said =
         said(&sandbox, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
-    let list: Value = serde_json::from_str(&said.output).expect("a list");
+    let list = said.json();
     assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.04).abs() < 1e-12, "{}", said.output);
     let expected = "`report.json`: only 2 of 20 chunks are listed, with 2 of 20 tasks; the others are taken to be like these";
     assert!(said.errors.contains(expected), "{}", said.errors);
@@ -80,9 +78,8 @@ fn chunks_that_a_report_leaves_out_are_said_and_made_up_for() {
 fn people_get_a_table_and_a_picture() {
     let sandbox = Sandbox::new();
     let said = said(&sandbox, "--tasks 700 --block 0:0.4:3 --policy gss,static --plot out.svg");
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    insta::assert_snapshot!("simulate-table", said.output);
-    let picture = std::fs::read_to_string(sandbox.path("out.svg")).expect("a picture");
+    insta::assert_snapshot!("simulate-table", said.silent());
+    let picture = sandbox.read("out.svg");
     assert!(picture.starts_with("<svg ") && picture.contains(">gss<"), "{picture}");
 }
 
@@ -109,10 +106,9 @@ fn the_same_seed_gives_the_same_times() {
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("times.txt"), "1\n2\nfast\n").expect("written");
-    std::fs::write(sandbox.path("empty.txt"), "").expect("written");
-    std::fs::write(sandbox.path("other.json"), "{\"slowest\": 3}").expect("written");
+    let files =
+        [("times.txt", "1\n2\nfast\n"), ("empty.txt", ""), ("other.json", "{\"slowest\": 3}")];
+    let sandbox = Sandbox::with(&files);
     let said = said(&sandbox, words);
     said.check_errors(code, part);
     assert_eq!(said.output, "");
@@ -122,11 +118,8 @@ fn check(words: &str, code: i32, part: &str) {
 fn what_is_wrong_is_said_with_a_code() {
     check("--tasks-file none.txt", 100, "`none.txt`");
     check("--tasks-file times.txt", 100, "`times.txt`: line 3 is `fast`: write the time");
-    check(
-        "--tasks-file other.json",
-        100,
-        "`other.json`: this is not a report that a master/worker",
-    );
+    let other = "`other.json`: this is not a report that a master/worker";
+    check("--tasks-file other.json", 100, other);
     check("--tasks-file /dev/zero", 100, "it is longer than 256 MiB, the most that is read");
     check("--tasks-file empty.txt", 100, "`empty.txt`: there is no task");
     check("--policy gsss", 2, "gss");

@@ -4,15 +4,14 @@ use crate::sintonia::{CommandOutput, Sandbox};
 use serde_json::Value;
 
 fn said(sandbox: &Sandbox, words: &str) -> CommandOutput {
-    let words = ["simulate", "balance"].into_iter().chain(words.split(' '));
-    sandbox.sintonia(&words.filter(|word| !word.is_empty()).collect::<Vec<_>>())
+    sandbox.said(&format!("simulate balance {words}"))
 }
 
 #[track_caller]
 fn json(words: &str) -> Value {
     let said = said(&Sandbox::new(), &format!("--json {words}"));
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    serde_json::from_str(&said.output).expect("JSON")
+    assert_eq!(said.errors, "");
+    said.json()
 }
 
 fn number(value: &Value, key: &str) -> f64 {
@@ -47,30 +46,24 @@ fn compared_policies_are_a_list_and_a_table() {
         &sandbox,
         "--compare event,power-of-two,subscription --domain random:3 --plot out.svg",
     );
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    insta::assert_snapshot!("simulate-balance-table", said.output);
-    let picture = std::fs::read_to_string(sandbox.path("out.svg")).expect("a picture");
+    insta::assert_snapshot!("simulate-balance-table", said.silent());
+    let picture = sandbox.read("out.svg");
     assert!(picture.starts_with("<svg ") && picture.contains(">event@random:3<"), "{picture}");
 }
 
 #[test]
 fn rules_are_listed() {
-    let said = said(&Sandbox::new(), "--policies");
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    insta::assert_snapshot!("simulate-balance-policies", said.output);
+    let policies = said(&Sandbox::new(), "--policies").silent();
+    insta::assert_snapshot!("simulate-balance-policies", policies);
 }
 
 #[test]
 fn a_scenario_is_read_from_a_file() {
-    let sandbox = Sandbox::new();
     let text = "nodes = 4\ncores = [1, 2]\nspeeds = [1, 2.5]\ntasks = 50\npolicy = \"event\"\n\
                 fail = [\"3@10:20\"]\nlatency-ms = 5\n";
-    std::fs::write(sandbox.path("small.toml"), text).expect("written");
-    let read = |words: &str| -> Value {
-        let said = said(&sandbox, &format!("--scenario small.toml --json {words}"));
-        assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-        serde_json::from_str(&said.output).expect("JSON")
-    };
+    let sandbox = Sandbox::with(&[("small.toml", text)]);
+    let read =
+        |words: &str| said(&sandbox, &format!("--scenario small.toml --json {words}")).json();
     let found = read("");
     assert_eq!((&found["policy"], number(&found, "tasks")), (&Value::from("event"), 50.0));
     assert!((number(&found, "t_opt_s") - 50.0 * 19.8 / 12.0).abs() < 1e-6, "{found}");
@@ -87,16 +80,14 @@ fn the_same_seed_gives_the_same_numbers() {
 
 #[test]
 fn a_node_that_never_comes_back_is_named() {
-    let said = said(&Sandbox::new(), "--fail 0@50");
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    assert!(said.output.contains("tasks wait at nodes that never come back"), "{}", said.output);
+    let said = said(&Sandbox::new(), "--fail 0@50").silent();
+    assert!(said.contains("tasks wait at nodes that never come back"), "{said}");
 }
 
 #[track_caller]
 fn check(words: &str, code: i32, part: &str) {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("wrong.toml"), "nodes = 3\nnoodles = 2\n").expect("written");
-    std::fs::write(sandbox.path("torn.toml"), "nodes = \n").expect("written");
+    let files = [("wrong.toml", "nodes = 3\nnoodles = 2\n"), ("torn.toml", "nodes = \n")];
+    let sandbox = Sandbox::with(&files);
     let said = said(&sandbox, words);
     said.check_errors(code, part);
     assert_eq!(said.output, "");

@@ -1,8 +1,11 @@
 //! Starts the program in folders of its own.
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Folders for records and shared memory.
@@ -30,6 +33,32 @@ impl From<Output> for CommandOutput {
 }
 
 impl CommandOutput {
+    /// Output of a command that must succeed without a message.
+    #[track_caller]
+    pub(crate) fn silent(self) -> String {
+        assert_eq!((self.code, self.errors.as_str()), (Some(0), ""), "{}", self.output);
+        self.output
+    }
+
+    /// Output of a command that must succeed, as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        self.parsed()
+    }
+
+    #[track_caller]
+    pub(crate) fn parsed<T: DeserializeOwned>(&self) -> T {
+        assert_eq!(self.code, Some(0), "{}", self.errors);
+        serde_json::from_str(&self.output).expect("JSON")
+    }
+
+    /// Checks the exit code and the output.
+    #[track_caller]
+    pub(crate) fn check_output(&self, code: i32, output: &str) {
+        let found = (self.code, self.output.as_str());
+        assert_eq!(found, (Some(code), output), "{}", self.errors);
+    }
+
     /// Checks the exit code, and that a part of a message is among the errors.
     #[track_caller]
     pub(crate) fn check_errors(&self, code: i32, part: &str) {
@@ -47,8 +76,24 @@ impl Sandbox {
         Self { dir }
     }
 
+    /// Makes a sandbox with files of these names and texts.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let sandbox = Self::new();
+        files.iter().for_each(|(name, text)| sandbox.write(name, text));
+        sandbox
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).expect("the folder is ours");
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).expect("a file of text")
     }
 
     /// Command of `sintonia` with these words, in this sandbox.
@@ -71,6 +116,11 @@ impl Sandbox {
         command
     }
 
+    /// Runs the program with the words of a line.
+    pub(crate) fn said(&self, line: &str) -> CommandOutput {
+        self.sintonia(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
     pub(crate) fn sintonia<S: AsRef<OsStr>>(&self, words: &[S]) -> CommandOutput {
         self.command(words).output().expect("it can be started").into()
     }
@@ -90,6 +140,11 @@ impl Sandbox {
             assert!(left.is_empty(), "{left:?}");
         }
     }
+}
+
+/// Waits until a condition holds; returns false if it does not within half a minute.
+pub(crate) fn wait_until(is_so: impl FnMut() -> bool) -> bool {
+    server::wait_until(Instant::now() + Duration::from_secs(30), is_so)
 }
 
 /// Library that may be preloaded into any program: these tests are about the launcher, not the probe.

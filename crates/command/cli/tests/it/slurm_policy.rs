@@ -1,11 +1,10 @@
 //! Tests of `sintonia slurm-policy` with fake commands of Slurm.
 
-use crate::sintonia::{CommandOutput, Sandbox};
+use crate::sintonia::{CommandOutput, Sandbox, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// Queue in files: `jobs` and `nodes` are the output of `squeue` and `sinfo`, as long as there is no file `away`.
 struct Fake {
@@ -79,9 +78,8 @@ fn a_job_that_waits_gets_room() {
     let fake = Fake::new(&[OWN, LENT, "14|PENDING|2|Resources|9|big"], &NODES);
     fake.say(4);
     let said = fake.run(&["--once"]);
-    assert_eq!(said.code, Some(0), "{}", said.errors);
     let expected = "job 12 (rod) from 2 to 1 nodes, 4 to 2 ranks, so that job 14 can start\n";
-    assert_eq!(said.output, expected);
+    said.check_output(0, expected);
     let wish = fake.wish().expect("a wish");
     assert_eq!((wish["size"].as_u64(), wish["from"].as_str()), (Some(2), Some("slurm-policy")));
     // A wish is not repeated, not even by another process of the policy.
@@ -92,8 +90,7 @@ fn a_job_that_waits_gets_room() {
 fn idle_nodes_are_used() {
     let fake = Fake::new(&[OWN, LENT], &NODES);
     fake.say(4);
-    let said = fake.run(&["--once", "--json", "--dry-run"]);
-    let line: Value = serde_json::from_str(&said.output).expect("a line of JSON");
+    let line = fake.run(&["--once", "--json", "--dry-run"]).json();
     assert_eq!((line["to_nodes"].as_u64(), line["to"].as_u64()), (Some(3), Some(6)), "{line}");
     assert_eq!((line["what"].as_str(), &line["waiting_job"]), (Some("decision"), &Value::Null));
     assert_eq!(fake.wish(), None, "a dry run wishes nothing");
@@ -104,8 +101,8 @@ fn a_slurm_that_does_not_answer_is_no_success_of_one_look() {
     let fake = Fake::new(&[OWN], &NODES);
     fake.write("away", "");
     let said = fake.run(&["--once"]);
-    assert_eq!((said.code, said.output.as_str()), (Some(100), ""));
-    assert!(said.errors.contains("Unable to contact slurm controller"), "{}", said.errors);
+    said.check_errors(100, "Unable to contact slurm controller");
+    assert_eq!(said.output, "");
 }
 
 #[test]
@@ -118,17 +115,10 @@ fn it_goes_on_when_slurm_comes_back_and_ends_when_it_shall() {
     let file = std::fs::File::create(&errors).expect("the folder is ours");
     let mut child =
         command.stderr(file).stdout(std::process::Stdio::null()).spawn().expect("a child");
-    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
-        let until = Instant::now() + Duration::from_secs(30);
-        while !is_so() {
-            assert!(Instant::now() < until, "not so: {what}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
     let said = || std::fs::read_to_string(&errors).unwrap_or_default();
-    wait("it says that Slurm is away", &|| said().contains("nothing is decided until it does"));
+    assert!(wait_until(|| said().contains("nothing is decided until it does")), "{}", said());
     std::fs::remove_file(fake.sandbox.path("slurm").join("away")).expect("it is there");
-    wait("there is a wish", &|| fake.wish().is_some());
+    assert!(wait_until(|| fake.wish().is_some()), "there is no wish");
     let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
     kill_process(pid, Signal::INT).expect("it runs");
     let status = child.wait().expect("it was started");

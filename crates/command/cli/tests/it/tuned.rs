@@ -9,8 +9,7 @@ const GOOD: &str = "format = 1\nprogram = \"sh\"\n[actors]\nmaster = \"0\"\n";
 /// of the error.
 #[track_caller]
 fn check(description: &str, options: &[&str], expected: &str) {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("app.toml"), description).expect("a folder of ours");
+    let sandbox = Sandbox::with(&[("app.toml", description)]);
     let command = ["--", "sh", "-c", "touch started"];
     let words = [&["run", "--quiet", "--app", "app.toml"], options, &command].concat();
     let said = sandbox.sintonia(&words);
@@ -49,10 +48,9 @@ fn a_pattern_that_nothing_matches_in_a_stripped_program_starts_nothing() {
 
 #[test]
 fn a_good_description_changes_nothing_about_the_command() {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path("app.toml"), GOOD).unwrap();
+    let sandbox = Sandbox::with(&[("app.toml", GOOD)]);
     let command = ["--", "sh", "-c", "echo $SINTONIA_TUNE; exit 7"];
     let words = [&["run", "--quiet", "--app", "app.toml"][..], &command].concat();
     let said = sandbox.sintonia(&words);
-    assert_eq!((said.code, said.output.as_str()), (Some(7), "1\n"), "{}", said.errors);
+    said.check_output(7, "1\n");
 }

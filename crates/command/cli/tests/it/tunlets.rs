@@ -3,31 +3,26 @@
 use crate::sintonia::Sandbox;
 
 #[track_caller]
-fn printed(words: &[&str]) -> String {
-    let said = Sandbox::new().sintonia(&[&["tunlets"][..], words].concat());
-    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
-    assert!(said.output.lines().all(|line| line.len() <= 100), "{}", said.output);
-    said.output
+fn printed(words: &str) -> String {
+    let said = Sandbox::new().said(&format!("tunlets {words}")).silent();
+    assert!(said.lines().all(|line| line.len() <= 100), "{said}");
+    said
 }
 
 #[test]
 fn all_are_listed_and_each_is_explained() {
-    insta::assert_snapshot!("tunlets-list", printed(&[]));
-    insta::assert_snapshot!("tunlets-factoring", printed(&["factoring"]));
-    insta::assert_snapshot!("tunlets-search", printed(&["search"]));
+    insta::assert_snapshot!("tunlets-list", printed(""));
+    insta::assert_snapshot!("tunlets-factoring", printed("factoring"));
+    insta::assert_snapshot!("tunlets-search", printed("search"));
 }
 
 #[test]
 fn the_json_has_everything() {
     let sandbox = Sandbox::new();
-    let json = |words: &[&str]| -> serde_json::Value {
-        serde_json::from_str(&sandbox.sintonia(words).output).expect("JSON")
-    };
-    let all = json(&["tunlets", "--json"]);
-    let names = all.as_array().expect("a list").iter().map(|it| it["name"].clone());
-    let names: Vec<_> = names.collect();
-    assert_eq!(names, ["factoring", "worker-count", "imbalance", "search"]);
-    let one = json(&["tunlets", "worker-count", "--json"]);
+    let all = sandbox.said("tunlets --json").json();
+    let names = all.as_array().expect("a list").iter().map(|it| &it["name"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["factoring", "worker-count", "imbalance", "search"]);
+    let one = sandbox.said("tunlets worker-count --json").json();
     assert_eq!(one, all[1]);
     assert_eq!(one["events"][0]["attributes"][0], "NW");
     assert_eq!(one["points"][0]["name"], "NW");
@@ -36,7 +31,7 @@ fn the_json_has_everything() {
 
 #[test]
 fn another_name_is_refused_with_those_that_are_there() {
-    let said = Sandbox::new().sintonia(&["tunlets", "factor"]);
-    assert_eq!((said.code, said.output.as_str()), (Some(100), ""));
-    assert!(said.errors.contains("there are factoring, worker-count"), "{}", said.errors);
+    let said = Sandbox::new().said("tunlets factor");
+    said.check_errors(100, "there are factoring, worker-count");
+    assert_eq!(said.output, "");
 }

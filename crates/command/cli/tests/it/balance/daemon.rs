@@ -61,11 +61,10 @@ impl TestCluster {
 
     /// Command of `sintonia` as another user.
     pub(super) fn command_of(&self, before: &[String], words: &[&str]) -> Command {
-        let mut line: Vec<String> = before.to_vec();
-        line.push(self.program.display().to_string());
-        line.extend(words.iter().map(|word| (*word).to_owned()));
-        let mut command = Command::new(&line[0]);
-        command.args(&line[1..]).current_dir(self.folder.path()).stdin(Stdio::null());
+        let program = self.program.display().to_string();
+        let mut line = before.iter().chain([&program]);
+        let mut command = Command::new(line.next().expect("the program"));
+        command.args(line).args(words).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("HOME", self.folder.path()).env_remove("NO_COLOR");
         for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "SINTONIA_NODE"] {
             command.env_remove(name);
@@ -141,6 +140,12 @@ impl Daemon<'_> {
         }
     }
 
+    /// Number of tasks that run.
+    #[track_caller]
+    pub(super) fn n_running(&self) -> usize {
+        self.lines(&["tasks", "--state", "running", "--json"]).len()
+    }
+
     /// Kills the daemon with `SIGKILL`.
     pub(super) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
@@ -152,15 +157,12 @@ impl Daemon<'_> {
     /// Waits for the daemon's end; returns its exit code.
     #[track_caller]
     pub(super) fn ended(&mut self) -> Option<i32> {
-        let mut child = self.child.take().expect("it was started");
-        let until = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = child.try_wait().expect("it is ours") {
-                return status.code();
-            }
-            assert!(Instant::now() < until, "it goes on:\n{}", self.logged());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let (mut child, mut status) = (self.child.take().expect("it was started"), None);
+        self.wait("it has ended", |_| {
+            status = child.try_wait().expect("it is ours");
+            status.is_some()
+        });
+        status.and_then(|status| status.code())
     }
 
     pub(super) fn pid(&self) -> u32 {

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
+/// Options with which daemons find each other.
+const MEETING: [&str; 6] = ["--bind", "127.0.0.1", "--meet", "meet", "--key", "cluster.key"];
+
 /// Starts three daemons that have found each other.
 #[track_caller]
 fn three<'a>(cluster: &'a TestCluster, words: &[&str]) -> Vec<Daemon<'a>> {
@@ -12,8 +15,7 @@ fn three<'a>(cluster: &'a TestCluster, words: &[&str]) -> Vec<Daemon<'a>> {
     if !cluster.path("cluster.key").exists() {
         assert_eq!(cluster.run(&["node", "key", "cluster.key"]).code, Some(0));
     }
-    let meeting = ["--bind", "127.0.0.1", "--meet", "meet", "--key", "cluster.key"];
-    let start = |name: &&str| cluster.start(name, &[&meeting, words].concat());
+    let start = |name: &&str| cluster.start(name, &[&MEETING, words].concat());
     let nodes: Vec<_> = NAMES.iter().map(start).collect();
     for node in &nodes {
         node.wait("all are up", |node| {
@@ -48,16 +50,12 @@ fn tasks_of_one_node_run_on_all() {
 fn any_node_answers_for_all() {
     let cluster = TestCluster::new();
     let nodes = three(&cluster, &["--policy", "event", "--domain", "overlapping:2:1"]);
-    assert_eq!(
-        nodes[0].said(&["submit", "--name", "far", "--", "sh", "-c", "echo hello"]),
-        "alpha.1\n"
-    );
-    let waited = nodes[2].run(&["tasks", "alpha.1", "--wait"]);
-    assert_eq!((waited.code, waited.output.as_str()), (Some(0), "hello\n"), "{}", waited.errors);
+    let name = nodes[0].said(&["submit", "--name", "far", "--", "echo", "hello"]);
+    assert_eq!(name, "alpha.1\n");
+    nodes[2].run(&["tasks", "alpha.1", "--wait"]).check_output(0, "hello\n");
     assert_eq!(nodes[1].lines(&["tasks", "--home", "alpha", "--name", "far", "--json"]).len(), 1);
     assert!(nodes[1].said(&["explain", "alpha.1"]).contains("submitted"));
-    let said = nodes[1].run(&["explain", "delta.1"]);
-    assert_eq!(said.code, Some(109), "{}", said.errors);
+    nodes[1].run(&["explain", "delta.1"]).check_errors(109, "delta");
 }
 
 #[test]
@@ -81,16 +79,13 @@ fn a_node_that_was_killed_is_silent_and_its_tasks_run_elsewhere() {
     let cluster = TestCluster::new();
     let mut nodes = three(&cluster, &["--lease", "2"]);
     nodes[0].said(&["submit", "--array", "1-6", "--", "sleep", "1000"]);
-    nodes[0].wait("gamma has some", |node| {
-        let nodes = node.json(&["nodes", "--json"]);
-        nodes[2]["n_running"].as_u64() == Some(2)
-    });
+    let has_some = |node: &Daemon<'_>| node.json(&["nodes", "--json"])[2]["n_running"] == 2;
+    nodes[0].wait("gamma has some", has_some);
     nodes[2].kill();
-    nodes[0]
-        .wait("gamma is silent", |node| node.json(&["nodes", "--json"])[2]["presence"] == "silent");
+    let is_silent = |node: &Daemon<'_>| node.json(&["nodes", "--json"])[2]["presence"] == "silent";
+    nodes[0].wait("gamma is silent", is_silent);
     nodes[0].wait("its tasks are given anew", |node| {
-        let tasks = node.lines(&["tasks", "--json"]);
-        tasks.iter().filter(|task| task["node"] == "gamma").count() == 0
+        node.lines(&["tasks", "--json"]).iter().all(|task| task["node"] != "gamma")
     });
 }
 
@@ -99,34 +94,18 @@ fn a_name_is_given_once() {
     let cluster = TestCluster::new();
     let nodes = three(&cluster, &[]);
     let state = cluster.path("twin").display().to_string();
-    let words = [
-        "node",
-        "start",
-        "--state",
-        &state,
-        "--name",
-        "beta",
-        "--speed",
-        "1",
-        "--bind",
-        "127.0.0.1",
-        "--meet",
-        "meet",
-        "--key",
-        "cluster.key",
-    ];
-    let said = cluster.run(&words);
+    let words = ["node", "start", "--state", &state, "--name", "beta", "--speed", "1"];
+    let said = cluster.run(&[&words[..], &MEETING].concat());
     said.check_errors(108, "`beta`");
     assert!(nodes[1].said(&["nodes"]).contains("3 nodes up"));
 }
 
 #[test]
-fn who_has_another_key_is_no_member() {
+fn a_node_with_another_key_is_no_member() {
     let cluster = TestCluster::new();
     let nodes = three(&cluster, &[]);
     assert_eq!(cluster.run(&["node", "key", "other.key"]).code, Some(0));
-    let stranger =
-        cluster.start("delta", &["--bind", "127.0.0.1", "--meet", "meet", "--key", "other.key"]);
+    let stranger = cluster.start("delta", &[&MEETING[..5], &["other.key"]].concat());
     stranger.wait("it says so", |node| node.logged().contains("key"));
     assert!(stranger.said(&["nodes"]).contains("1 node up"));
     assert!(!nodes[0].said(&["nodes"]).contains("delta"));

@@ -10,8 +10,7 @@ const OTHER: u32 = 65_533;
 fn an_ordinary_user_needs_nothing_else() {
     let Some(cluster) = TestCluster::of_user(OWNER) else { return };
     let node = cluster.start("alpha", &["--web", "0"]);
-    let said = node.run(&["submit", "--wait", "--", "id", "-u"]);
-    assert_eq!((said.code, said.output.as_str()), (Some(0), "65534\n"), "{}", said.errors);
+    node.run(&["submit", "--wait", "--", "id", "-u"]).check_output(0, "65534\n");
     assert_eq!(std::fs::metadata(node.state()).unwrap().mode() & 0o777, 0o700);
 }
 
@@ -37,7 +36,7 @@ fn other_users_can_neither_submit_nor_read_nor_stop() {
     let page = node.said(&["nodes", "--web"]);
     let without_key = page.split('?').next().unwrap();
     assert!(super::web::get(without_key).starts_with("HTTP/1.1 401"));
-    assert_eq!(node.lines(&["tasks", "--state", "running", "--json"]).len(), 1);
+    assert_eq!(node.n_running(), 1);
 }
 
 #[test]

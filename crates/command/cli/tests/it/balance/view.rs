@@ -12,11 +12,8 @@ fn on_terminal(node: &Daemon<'_>, words: &[&str], variables: &[(&str, &str)]) ->
     line.extend(command.get_args().map(quoted));
     let mut terminal = std::process::Command::new("script");
     terminal.args(["-qfec", &line.join(" "), "/dev/null"]);
-    terminal
-        .env("SINTONIA_NODE", node.state())
-        .env("TERM", "xterm-256color")
-        .env_remove("NO_COLOR");
-    terminal.envs(variables.iter().copied());
+    terminal.env("SINTONIA_NODE", node.state()).env("TERM", "xterm-256color");
+    terminal.env_remove("NO_COLOR").envs(variables.iter().copied());
     terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     terminal.spawn().expect("`script` of util-linux is everywhere")
 }
@@ -54,7 +51,7 @@ fn the_live_view_shows_nodes_and_gives_the_terminal_back() {
     let cluster = TestCluster::new();
     let node = cluster.start("alpha", &[]);
     node.said(&["submit", "--", "sleep", "1000"]);
-    node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
+    node.wait("it runs", |node| node.n_running() == 1);
     for (variables, has_color) in [(&[][..], true), (&[("NO_COLOR", "1")], false)] {
         let (code, text) = shown(on_terminal(&node, &["nodes", "--live"], variables), "1/2");
         assert_eq!(code, Some(0), "{text}");
@@ -89,9 +86,6 @@ fn progress_is_shown_on_a_terminal_only() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("/400 ended"), "{text}");
     let piped = node.run(&words);
-    assert!(
-        !piped.errors.contains("/400 ended") && piped.errors.contains("400 of 400"),
-        "{}",
-        piped.errors
-    );
+    piped.check_errors(0, "400 of 400");
+    assert!(!piped.errors.contains("/400 ended"), "{}", piped.errors);
 }
