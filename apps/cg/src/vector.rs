@@ -1,6 +1,6 @@
 //! Vectors in files: one number per line, below the head of Matrix Market arrays or without one.
 
-use crate::market::MarketError;
+use crate::error::MarketError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;

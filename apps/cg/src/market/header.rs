@@ -1,6 +1,6 @@
 //! Head of a Matrix Market file: kind, comments, and sizes.
 
-use super::MarketError;
+use crate::error::MarketError;
 use std::io::BufRead;
 use std::path::Path;
 

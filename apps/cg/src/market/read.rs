@@ -1,10 +1,10 @@
 //! Reads a file on all ranks together.
 
-use super::MarketError;
 use super::header::{Field, Header};
 use super::text::{Opened, Piece, Text, open};
 use crate::blocks::{owner, rows_of};
 use crate::csr::filled;
+use crate::error::MarketError;
 use crate::group::agree;
 use crate::solver::count;
 use crate::{CgError, Group, symmetry};

@@ -1,7 +1,7 @@
 //! Lines of a file, a few megabytes at a time, distributed to the ranks.
 
-use super::MarketError;
 use super::header::{Header, LINE_BYTES_MAX, read_header};
+use crate::error::MarketError;
 use crate::{CgError, Group};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
