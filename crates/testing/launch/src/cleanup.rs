@@ -67,7 +67,7 @@ impl JobMark {
 
     /// Kills what is left of the job, and removes the files that it could not remove.
     pub(crate) fn end(&self) {
-        kill_all(&self.processes());
+        self.processes().into_iter().for_each(|pid| signal(pid, Signal::KILL));
         let until = Instant::now() + LAST_GRACE;
         while !self.processes().is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
@@ -79,17 +79,14 @@ impl JobMark {
     /// session folders of processes that are gone: those of killed ranks and launchers.
     pub(crate) fn remove_library_files(&self) {
         // A launcher that later gets the process ID of the dead one would find its folder, and refuse to start.
-        for session in
-            sessions().map(|entry| entry.path()).filter(|path| !self.before.contains(path))
-        {
-            let is_alive =
-                number_of(&session).is_some_and(|pid| Path::new("/proc").join(pid).exists());
-            if !is_alive {
+        let is_new = |path: &PathBuf| !self.before.contains(path);
+        for session in sessions().map(|entry| entry.path()).filter(is_new) {
+            let pid = number_of(&session);
+            if !pid.is_some_and(|pid| Path::new("/proc").join(pid).exists()) {
                 std::fs::remove_dir_all(&session).unwrap_or_default();
             }
         }
-        let files = library_files().map(|entry| entry.path());
-        let left: Vec<PathBuf> = files.filter(|path| !self.before.contains(path)).collect();
+        let left: Vec<_> = library_files().map(|entry| entry.path()).filter(is_new).collect();
         if left.is_empty() {
             return;
         }
@@ -139,13 +136,6 @@ fn all_used() -> String {
     entries_of(Path::new("/proc")).map(used).collect()
 }
 
-/// Kills these processes.
-fn kill_all(pids: &[u32]) {
-    for pid in pids {
-        signal(*pid, Signal::KILL);
-    }
-}
-
 /// Sends a signal; nothing happens if the process is gone.
 pub(crate) fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -155,15 +145,13 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
 
 /// Returns whether a process has the mark; a zombie has no environment any more.
 fn is_marked(pid: u32, wanted: &str) -> bool {
-    let environment = std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
-    environment
-        .is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
 }
 
 /// Program and arguments of a process.
 pub(crate) fn words_of(pid: u32) -> Vec<String> {
-    let bytes =
-        std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }

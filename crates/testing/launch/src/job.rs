@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -138,11 +138,15 @@ impl Job {
     pub fn script(&self) -> String {
         let quoted =
             |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
-        let settings = self
-            .variables
+        let setting = |(name, value): &(OsString, OsString)| {
+            format!("{}={}", name.to_string_lossy(), quoted(value))
+        };
+        self.variables
             .iter()
-            .map(|(name, value)| format!("{}={}", name.to_string_lossy(), quoted(value)));
-        settings.chain(self.words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
+            .map(setting)
+            .chain(self.words.iter().map(quoted))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Starts the command, waits for its end, and checks that nothing of it is left.
@@ -160,9 +164,7 @@ impl Job {
             Some(folders) => command.env(LIBRARY_PATH, folders),
             None => command.env_remove(LIBRARY_PATH),
         };
-        command
-            .args(&self.words[1..])
-            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.args(&self.words[1..]).envs(self.variables.iter().cloned());
         command.env(mark.variable().0, mark.variable().1).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         self.removed.iter().for_each(|name| {
@@ -171,10 +173,8 @@ impl Job {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("{:?} does not start: {error}", self.words));
-        StartedJob::new(child, mark, self)
+        let failed = |error| panic!("{:?} does not start: {error}", self.words);
+        StartedJob::new(command.spawn().unwrap_or_else(failed), mark, self)
     }
 }
 
@@ -197,18 +197,9 @@ impl StartedJob {
                 tell.send(ended).unwrap_or_default();
             }
         });
-        let command = format!("{:?}", job.words);
-        let deadline = Instant::now() + job.deadline;
-        Self {
-            pid,
-            mark,
-            command,
-            deadline,
-            lines,
-            seen: String::new(),
-            stderr: RefCell::new(Some(words)),
-            status,
-        }
+        let (command, deadline) = (format!("{:?}", job.words), Instant::now() + job.deadline);
+        let (seen, stderr) = (String::new(), RefCell::new(Some(words)));
+        Self { pid, mark, command, deadline, lines, seen, stderr, status }
     }
 
     /// Process ID of the command itself.
@@ -284,12 +275,7 @@ impl StartedJob {
     #[track_caller]
     pub fn finish(mut self) -> EndedJob {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        let status = match self.status.recv_timeout(left) {
-            Ok(status) => status,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.fail("does not end")
-            }
-        };
+        let Ok(status) = self.status.recv_timeout(left) else { self.fail("does not end") };
         self.mark.check_all_gone(&self.command);
         self.mark.remove_library_files();
         self.seen.extend(self.lines.iter());
