@@ -7,7 +7,7 @@
 //! let made = c_header::builder("SINTONIA_TUNLET_H", "/* About it. */").with_src("abi.rs");
 //! header.expect(&c_header::text(made));
 //! ```
-//!
+
 #![expect(clippy::missing_panics_doc, reason = "a harness of tests fails by panicking")]
 
 pub use cbindgen::Builder;
