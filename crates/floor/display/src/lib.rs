@@ -1,4 +1,4 @@
-//! Tables, charts and units: how numbers and names are shown to people, on a terminal and in a picture.
+//! Tables, charts and units of numbers for people, on a terminal and in a picture.
 //!
 //! ```
 //! use display::{table::Table, units};
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! # Not here
-//! Whether a terminal is there, its width and its colors (`cli`); the pages of runs and clusters (`report`).
+//! Detection of a terminal, its width and its colors (`user-io`); the pages of runs and clusters (`report`).
 
 pub mod bars;
 pub mod chart;

@@ -71,7 +71,7 @@ pub fn escape_xml(text: &str) -> String {
     escaped
 }
 
-/// Returns whether a terminal obeys a character rather than to show it: control characters, line and paragraph
+/// Returns whether a terminal obeys a character instead of showing it: control characters, line and paragraph
 /// separators, and marks of writing direction.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
