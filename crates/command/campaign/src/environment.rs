@@ -1,4 +1,4 @@
-//! Environment of the runs: machine, system and program, as far as this node tells.
+//! Environment of the runs: machine, system and program, as far as this node reports them.
 
 use files::host_name;
 use std::collections::BTreeMap;

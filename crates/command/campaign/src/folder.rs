@@ -152,7 +152,7 @@ impl Folder {
     }
 }
 
-/// Returns whether a line ends after so many bytes.
+/// Returns whether a line ends after this number of bytes.
 fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
     let Some(last) = n_bytes.checked_sub(1) else { return Ok(true) };
     let mut byte = [0];

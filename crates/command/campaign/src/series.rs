@@ -259,7 +259,7 @@ impl Progress {
         }
     }
 
-    /// Prints a sentence that stays.
+    /// Prints a sentence that the progress does not replace.
     fn warn(&mut self, text: &str) {
         self.line.clear();
         user_io::print::warn(text);

@@ -45,7 +45,7 @@ impl Check {
 /// Costs and remedy of a check, in this order.
 pub(crate) type Advice<'a> = [&'a str; 2];
 
-/// Renders the checks for people: a line for each, and below it costs and remedy where something is amiss.
+/// Renders the checks for people: a line for each, followed by costs and remedy if anything is missing.
 pub(crate) fn render(checks: &[Check], color: bool) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let block = |check: &Check| {

@@ -1,4 +1,4 @@
-//! Reads files of measurements and models: recognizes them, and says in a sentence what is wrong with them.
+//! Reads files of measurements and models, recognizes their format, and reports what is wrong with them.
 //!
 //! # Not here
 //! Formats of the files (`fitting::formats`, `fitting::model_file`).
@@ -19,7 +19,7 @@ const KEPT_BACK: &str = "holdout.jsonl";
 /// Number of bad lines that are shown; further ones are counted.
 const N_SHOWN: usize = 8;
 
-/// Options for reading a file of measurements that does not tell how.
+/// Options for reading a file of measurements that does not describe itself.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "How INPUT is read")]
 pub(crate) struct InputOptions {

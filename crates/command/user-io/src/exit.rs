@@ -1,4 +1,4 @@
-//! Failures that scripts tell apart by their exit codes, and these codes. `sintonia --help` lists them.
+//! Failures that scripts distinguish by their exit codes, and these codes. `sintonia --help` lists them.
 //!
 //! # Not here
 //! Errors of records and exports, which have codes, too (`exit` of `cli`).

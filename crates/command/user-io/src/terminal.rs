@@ -6,7 +6,7 @@ use std::env;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
-/// Width if nothing tells it, in columns.
+/// Width where it is unknown, in columns.
 const COLUMNS: usize = 100;
 
 /// Choice of colored output.

@@ -63,7 +63,7 @@ impl Environment {
     }
 }
 
-/// Variables that a running process is told, one to a line. Secret and collector are not among them, since such a
+/// Variables for a process that runs already, one to a line. Secret and collector are not among them, since such a
 /// process starts no collector.
 pub(crate) fn attach_options(variables: &[(String, OsString)]) -> String {
     const NAMES: [&str; 7] = [
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_runs_already_is_told_no_secret() {
+    fn a_process_that_runs_already_gets_no_secret() {
         let options = attach_options(&environment().variables(|_| None));
         let expected = "SINTONIA_RUN=00000000000000ff\nSINTONIA_SHM_DIR=/dev/shm\nSINTONIA_RECORDS=64\n\
                         SINTONIA_REGIONS=32\nSINTONIA_THREADS=2\nSINTONIA_TRACE=1\nSINTONIA_TUNE=0\n";

@@ -24,7 +24,7 @@ const PATIENCE_IN_ALL: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time between two updates of what is waited for.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-/// Time after which the user is told what is waited for.
+/// Time after which the progress of the wait is shown.
 const SILENCE: Duration = Duration::from_millis(700);
 
 /// Ends the observation and shows its results.

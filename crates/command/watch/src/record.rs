@@ -1,4 +1,4 @@
-//! Makes the record of a run where it was asked for, or as near as possible.
+//! Makes the record of a run in the folder asked for, or in one nearby.
 
 use anyhow::Context;
 use run_record::measured::RunFacts;

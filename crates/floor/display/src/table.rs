@@ -83,7 +83,7 @@ impl<T: Into<String>> From<T> for Cell {
 /// Column with a cell for each row.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Title; empty if the cells speak for themselves.
+    /// Title; may be empty.
     pub title: String,
     /// Alignment of title and cells.
     pub align: Align,

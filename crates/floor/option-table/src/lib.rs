@@ -1,7 +1,7 @@
 //! Options on a command line, read as their help text lists them.
 //!
 //! The help text is the table of options: a line that begins with two spaces and a dash is an option, with the form of its
-//! value unless it has none; two spaces follow, and the meaning. So each option is in the help, and stands there once.
+//! value unless it has none; two spaces follow, and the meaning. So the help lists each option, once.
 //!
 //! ```
 //! use option_table::{OptionTable, positive};
@@ -148,7 +148,7 @@ pub enum Interval {
 }
 
 impl Interval {
-    /// Returns whether the next action is due, so many iterations and so long after the last one.
+    /// Returns whether the next action is due, given the iterations and the time since the last one.
     #[must_use]
     pub fn is_over(self, n_iterations: u64, elapsed: Duration) -> bool {
         match self {

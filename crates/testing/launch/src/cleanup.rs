@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// Name of the variable that marks the processes of a job.
 const VARIABLE: &str = "SUITE_JOB";
 
-/// Longest time for what a job leaves behind to end by itself.
+/// Longest time for the remaining processes of a job to end by themselves.
 const GRACE: Duration = Duration::from_secs(10);
-/// Longest time for killed processes to be gone.
+/// Longest time for killed processes to end.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// Mark that distinguishes the processes of one job from all others.

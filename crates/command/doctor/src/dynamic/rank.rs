@@ -139,7 +139,7 @@ fn visit(mpi: &Arc<Mpi>, port: &str) -> anyhow::Result<()> {
 const TAG: u16 = 1;
 /// Number of processes that are merged with the ranks.
 const N_STARTED: u32 = 2;
-/// Times that each rank receives from all others: with UCX, MPICH is sure to lose one message in so many.
+/// Number of times that each rank receives from all others: with UCX, MPICH surely loses one of this many messages.
 const N_ROUNDS: u32 = 20;
 /// Bytes that are fetched across worlds.
 const FETCHED: [u8; 8] = *b"sintonia";

@@ -143,7 +143,7 @@ fn ending(job: &mut Job) -> StepOutcome {
 
 /// Environment variable that marks the processes of a job.
 const VARIABLE: &str = "SINTONIA_DOCTOR_JOB";
-/// Longest time for processes to be gone after they were killed or asked to end.
+/// Longest time for processes to end after they were killed or asked to end.
 const GRACE: Duration = Duration::from_secs(3);
 /// Most bytes that are kept of each output of a job.
 const PRINTED_MAX: usize = 1 << 16;
@@ -274,7 +274,7 @@ fn listen(output: impl Read, tell: &Sender<String>) {
     }
 }
 
-/// Shared memory files of MPICH, which cannot be told where to keep them.
+/// Shared memory files of MPICH, whose place cannot be set.
 fn library_files() -> impl Iterator<Item = PathBuf> {
     names(Path::new("/dev/shm")).filter(|path| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());

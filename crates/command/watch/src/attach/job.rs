@@ -207,7 +207,7 @@ fn report_of(rank: &Rank, observation: &Observation) -> Option<ProcessReport> {
 /// Variable of the program that holds the path of the folder, terminated by a zero byte.
 const VARIABLE: &str = "mw_report_folder";
 
-/// Process that was asked, and where the path lies in its memory.
+/// Process that was asked, and the address of the path in its memory.
 #[derive(Debug)]
 struct ReportRequest {
     pid: i32,

@@ -39,7 +39,7 @@ impl Stream {
 enum Destination {
     /// The file.
     Kept(SpoolWriter),
-    /// The file takes no more: readers wait until the view ends.
+    /// The file cannot grow: readers wait until the view ends.
     Full,
     /// The output of this process.
     PassedOn,
@@ -88,7 +88,7 @@ impl Capture {
         self.to_errors.send(errors).ok();
     }
 
-    /// Returns whether the file takes no more.
+    /// Returns whether the file cannot grow.
     pub(crate) fn is_full(&self) -> bool {
         matches!(*self.shared.destination(), Destination::Full)
     }

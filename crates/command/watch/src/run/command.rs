@@ -25,7 +25,7 @@ use user_io::print::warn;
 /// End of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// `None` if the system does not tell the status.
+    /// `None` if the status is unknown.
     status: Option<ExitStatus>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds the programs that a command runs, as far as its words tell, and warns of those that cannot be watched.
+//! Finds the programs that the words of a command name, and warns of those that cannot be watched.
 
 use crate::programs::Programs;
 use std::ffi::{OsStr, OsString};
