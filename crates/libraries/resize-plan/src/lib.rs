@@ -6,23 +6,23 @@
 //! processes. [`payoff`] judges whether the resize is worth its cost.
 //!
 //! ```
-//! use resize_plan::{Partition, MovePlan, RowBytes, TargetProcess, stay};
+//! use resize_plan::{MovePlan, Partition, RowBytes, TargetProcess, stay};
 //!
 //! let sources = Partition::even(1200, 4)?;
 //! let targets = Partition::even(1200, 6)?;
 //! let plan = MovePlan::between(&sources, &targets)?;
 //! let bytes = RowBytes::Each(8);
-//! // All four go on, and two processes are new.
+//! // All four continue, and two processes are new.
 //! let seats = stay(&plan, &bytes, &[false; 4])?;
 //! assert_eq!(seats.iter().filter(|seat| **seat == TargetProcess::New).count(), 2);
-//! // A third of the rows moves, since the new ones get so much; whoever goes on keeps what it can.
+//! // The two new processes get a third of the rows; no other row moves.
 //! assert_eq!(plan.bytes_moved(&bytes, &seats), 1200 * 8 / 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Invariants
 //! - Pure (I1) and deterministic: every process computes the same plan by itself.
-//! - A plan moves every row once; plans one after the other compose to the plan of the whole change.
+//! - A plan moves every row once.
 
 mod partition;
 mod place;
@@ -33,6 +33,6 @@ pub mod payoff;
 pub mod queue;
 
 pub use partition::{Partition, PartitionError};
-pub use place::{JobNode, PlaceError, Placement, place, place_nearest, place_where_found};
+pub use place::{JobNode, PlaceError, Placement, place, place_where_found};
 pub use plan::{Move, MovePlan, PairBytes, PlanError, RowBytes, TargetProcess};
 pub use stay::{StayError, stay};

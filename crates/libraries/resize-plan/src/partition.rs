@@ -105,25 +105,6 @@ impl Partition {
         Ok(Self { n_rows: n_cells, n_parts, shape: Shape::Grid(grid) })
     }
 
-    /// Returns the number of parts down and across: `(n_parts, 1)` except for [`blocks_2d`](Self::blocks_2d), where
-    /// `part / across` and `part % across` are a part's position.
-    #[must_use]
-    pub fn grid(&self) -> (u32, u32) {
-        match &self.shape {
-            Shape::Grid(grid) => grid.shape(),
-            Shape::Blocks { .. } | Shape::Cyclic { .. } => (self.n_parts, 1),
-        }
-    }
-
-    /// Returns the rows and columns of the field in a part of [`blocks_2d`](Self::blocks_2d).
-    #[must_use]
-    pub fn block_2d(&self, part: u32) -> Option<[Range<u64>; 2]> {
-        match &self.shape {
-            Shape::Grid(grid) => grid.block(part),
-            Shape::Blocks { .. } | Shape::Cyclic { .. } => None,
-        }
-    }
-
     /// Part `k` holds rows `bounds[k]..bounds[k + 1]`.
     ///
     /// # Errors
@@ -140,6 +121,18 @@ impl Partition {
             least = bound;
         }
         Ok(Self { n_rows: least, n_parts, shape: Shape::Blocks { bounds } })
+    }
+
+    /// One block per part, with these numbers of rows.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`].
+    pub fn of_lengths(lengths: impl IntoIterator<Item = u64>) -> Result<Self, PartitionError> {
+        let ends = lengths.into_iter().scan(0, |end: &mut u64, length| {
+            *end = end.saturating_add(length);
+            Some(*end)
+        });
+        Self::given(std::iter::once(0).chain(ends).collect())
     }
 
     /// Blocks of `block_rows` rows, dealt to the parts round-robin.
@@ -277,22 +270,6 @@ impl Grid {
         Self { rows: even(n_rows, down), columns: even(n_columns, n_parts / down) }
     }
 
-    /// Numbers of rows and columns of parts.
-    fn shape(&self) -> (u32, u32) {
-        let parts = |bounds: &[u64]| u32::try_from(bounds.len() - 1).unwrap_or(u32::MAX);
-        (parts(&self.rows), parts(&self.columns))
-    }
-
-    /// Rows and columns of the field in a part.
-    fn block(&self, part: u32) -> Option<[Range<u64>; 2]> {
-        let across = self.shape().1;
-        let range = |bounds: &[u64], place: u32| {
-            let place = place as usize;
-            Some(*bounds.get(place)?..*bounds.get(place + 1)?)
-        };
-        Some([range(&self.rows, part / across)?, range(&self.columns, part % across)?])
-    }
-
     /// Returns the part of an existing cell, and the end of its run from there.
     fn run_at(&self, cell: u64) -> (u32, u64) {
         let width = self.width();
@@ -309,9 +286,13 @@ impl Grid {
 
     /// Returns the first cell of a part, and the number of cells between two of its runs.
     fn first(&self, part: u32) -> (u64, u64) {
-        let Some([rows, columns]) = self.block(part) else { return (u64::MAX, 0) };
-        let first = rows.start * self.width() + columns.start;
-        (first, self.width() - (columns.end - columns.start))
+        let (part, across) = (part as usize, self.columns.len() - 1);
+        let (down, across) = (part / across, part % across);
+        let Some(row) = self.rows.get(down).filter(|_| down + 1 < self.rows.len()) else {
+            return (u64::MAX, 0);
+        };
+        let columns = self.columns[across]..self.columns[across + 1];
+        (row * self.width() + columns.start, self.width() - (columns.end - columns.start))
     }
 
     fn width(&self) -> u64 {

@@ -250,36 +250,13 @@ mod tests {
 
     #[test]
     fn a_change_has_to_earn_what_it_costs() {
-        check(
-            100,
-            false,
-            0.5,
-            (
-                Verdict::Resize,
-                8,
-                "8 processes finish 4.50 s earlier than 4 in the 100 iterations left: 60.0 ms each instead of 110 ms, and the change costs 500 ms",
-            ),
-        );
-        check(
-            9,
-            false,
-            0.5,
-            (
-                Verdict::Stay,
-                4,
-                "8 processes would save 450 ms in the 9 iterations left, and the change costs 500 ms",
-            ),
-        );
-        check(
-            100,
-            false,
-            4.8,
-            (
-                Verdict::Stay,
-                4,
-                "8 processes would finish about 200 ms earlier, but this is uncertain: it may be 200 ms later",
-            ),
-        );
+        let sooner = "8 processes finish 4.50 s earlier than 4 in the 100 iterations left: 60.0 ms each instead of 110 ms, and the change costs 500 ms";
+        check(100, false, 0.5, (Verdict::Resize, 8, sooner));
+        let dear =
+            "8 processes would save 450 ms in the 9 iterations left, and the change costs 500 ms";
+        check(9, false, 0.5, (Verdict::Stay, 4, dear));
+        let unsure = "8 processes would finish about 200 ms earlier, but this is uncertain: it may be 200 ms later";
+        check(100, false, 4.8, (Verdict::Stay, 4, unsure));
         check(0, true, 0.0, (Verdict::Stay, 4, "no iterations are left"));
     }
 
@@ -309,38 +286,18 @@ mod tests {
             let (value, error) = if size == 4 { (1.0, 0.0) } else { (0.9, 0.3) };
             Some(Estimate::around(value, error))
         };
-        check_unknown(
-            unsure,
-            100,
-            (
-                Verdict::Explore,
-                "3 processes may finish about 9.90 s earlier than 4 (39.9 s at best); trying costs 100 ms",
-            ),
-        );
-        check_unknown(
-            unsure,
-            5,
-            (
-                Verdict::Stay,
-                "3 processes would finish about 400 ms earlier, but this is uncertain: it may be 1.12 s later",
-            ),
-        );
+        let worth = "3 processes may finish about 9.90 s earlier than 4 (39.9 s at best); trying costs 100 ms";
+        check_unknown(unsure, 100, (Verdict::Explore, worth));
+        let later = "3 processes would finish about 400 ms earlier, but this is uncertain: it may be 1.12 s later";
+        check_unknown(unsure, 5, (Verdict::Stay, later));
         let slower: fn(u32) -> Option<Estimate> =
             |size| Some(Estimate::around(f64::from(size.abs_diff(4) + 1), 0.0));
-        check_unknown(
-            slower,
-            100,
-            (Verdict::Stay, "no size is faster: 3 processes would take 100 s longer"),
-        );
-        check_unknown(
-            |_| None,
-            9,
-            (Verdict::Stay, "it is not known yet how long an iteration takes with 4 processes"),
-        );
-        check_unknown(
-            |size| (size == 4).then(|| Estimate::around(1.0, 0.0)),
-            9,
-            (Verdict::Stay, "no other size is known or allowed"),
-        );
+        let longer = "no size is faster: 3 processes would take 100 s longer";
+        check_unknown(slower, 100, (Verdict::Stay, longer));
+        let unknown = "it is not known yet how long an iteration takes with 4 processes";
+        check_unknown(|_| None, 9, (Verdict::Stay, unknown));
+        let only: fn(u32) -> Option<Estimate> =
+            |size| (size == 4).then(|| Estimate::around(1.0, 0.0));
+        check_unknown(only, 9, (Verdict::Stay, "no other size is known or allowed"));
     }
 }

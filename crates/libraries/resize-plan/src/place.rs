@@ -1,7 +1,5 @@
 //! Placement of new processes on nodes.
 
-use crate::{MovePlan, PairBytes, RowBytes};
-
 /// Rule for choosing nodes for new processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
@@ -68,32 +66,12 @@ fn next(policy: Placement, nodes: &[JobNode], placed: &[u32]) -> Option<usize> {
     }
 }
 
-/// Returns a node for each target, so that as few bytes as possible move between nodes: `node_of_source` are the nodes
-/// of the sources; no node gets more targets than cores.
-///
-/// Targets are assigned one by one, each by the cheapest chain of exchanges that makes room, so that the assignment is
-/// optimal after each of them (successive shortest paths). Takes about `H^2 * N` steps for `H` targets on `N` nodes.
-///
-/// # Errors
-/// [`PlaceError::NoRoom`] if there are fewer cores than targets.
-pub fn place_nearest(
-    plan: &MovePlan,
-    of: &RowBytes,
-    node_of_source: &[usize],
-    nodes: &[JobNode],
-) -> Result<Vec<usize>, PlaceError> {
-    let mut found = vec![vec![0; nodes.len()]; plan.n_targets() as usize];
-    for PairBytes { from, to, bytes } in plan.bytes_per_pair(of) {
-        if let Some(node) = node_of_source.get(from as usize).filter(|node| **node < nodes.len()) {
-            found[to as usize][*node] += bytes;
-        }
-    }
-    let nodes = nodes.iter().map(|node| JobNode { n_busy: 0, ..*node }).collect::<Vec<_>>();
-    place_where_found(&found, &nodes)
-}
-
 /// Returns a node for each process, so that as many as possible of the bytes that the processes need are on their
 /// nodes: `found` has for each process the bytes on each node; no node gets more processes than it has free cores.
+///
+/// Processes are assigned one by one, each by the cheapest chain of exchanges that makes room, so that the assignment
+/// is optimal after each of them (successive shortest paths). Takes about `H^2 * N` steps for `H` processes on `N`
+/// nodes.
 ///
 /// # Errors
 /// [`PlaceError::NoRoom`] if there are fewer free cores than processes.

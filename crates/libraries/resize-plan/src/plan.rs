@@ -16,14 +16,6 @@ pub enum PlanError {
         /// Rows after.
         n_targets: u64,
     },
-    /// A plan starts from another number of processes than the previous one ends with.
-    #[error("a plan for {n_targets} targets is not followed by one from {n_sources} sources")]
-    Follow {
-        /// Targets of the first plan.
-        n_targets: u32,
-        /// Sources of the second plan.
-        n_sources: u32,
-    },
 }
 
 /// Rows that move from one source to one target.
@@ -74,32 +66,12 @@ impl MovePlan {
     /// # Errors
     /// [`PlanError::Rows`] if they have different numbers of rows.
     pub fn between(sources: &Partition, targets: &Partition) -> Result<Self, PlanError> {
-        if sources.n_rows() != targets.n_rows() {
-            let (n_sources, n_targets) = (sources.n_rows(), targets.n_rows());
+        let (n_sources, n_targets) = (sources.n_rows(), targets.n_rows());
+        if n_sources != n_targets {
             return Err(PlanError::Rows { n_sources, n_targets });
         }
         let moves = overlaps(sources.runs(), targets.runs());
         Ok(Self { n_sources: sources.n_parts(), n_targets: targets.n_parts(), moves })
-    }
-
-    /// Composes this plan with `next`.
-    ///
-    /// # Errors
-    /// [`PlanError::Follow`] if `next` starts from another number of processes than this one ends with,
-    /// [`PlanError::Rows`] if it moves another number of rows.
-    pub fn then(&self, next: &Self) -> Result<Self, PlanError> {
-        if self.n_targets != next.n_sources {
-            let (n_targets, n_sources) = (self.n_targets, next.n_sources);
-            return Err(PlanError::Follow { n_targets, n_sources });
-        }
-        let (n_sources, n_targets) = (self.n_rows(), next.n_rows());
-        if n_sources != n_targets {
-            return Err(PlanError::Rows { n_sources, n_targets });
-        }
-        let first = self.moves.iter().map(|step| (step.from, step.rows.clone()));
-        let last = next.moves.iter().map(|step| (step.to, step.rows.clone()));
-        let moves = overlaps(first, last);
-        Ok(Self { n_sources: self.n_sources, n_targets: next.n_targets, moves })
     }
 
     /// Number of processes before.
