@@ -123,10 +123,10 @@ impl Acceptor {
 
 impl Shared {
     fn take_all(&self, name: &str, receive: &Receive) {
-        let accept = || self.listener.accept();
+        let wait = || self.unauthenticated.wait_for_leaver(PAUSE);
         self.take_each(
-            accept,
-            || self.unauthenticated.wait_for_leaver(PAUSE),
+            || self.listener.accept(),
+            wait,
             |stream, from| {
                 self.take(stream, from, name, receive);
             },
@@ -145,10 +145,8 @@ impl Shared {
                 Ok((stream, from)) => take(stream, from.ip()),
                 // The other side has disconnected already, or a signal arrived.
                 Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
-                    ) => {}
+                    if [ErrorKind::ConnectionAborted, ErrorKind::Interrupted]
+                        .contains(&error.kind()) => {}
                 Err(_) if self.is_closed.load(Ordering::SeqCst) => return,
                 Err(_) => {
                     self.unauthenticated.drop_one(None);

@@ -209,12 +209,12 @@ impl<S> Table<S> {
             return Room::Soon;
         }
         let n_from = self.rows.iter().filter(|row| row.from == from).count();
-        let (least, safe_for, otherwise) = match () {
-            () if limits.n_per_address_max <= n_from => {
-                (self.least(|row| row.from == from), GRACE, Room::None)
-            }
-            () if limits.n_max <= self.rows.len() => (self.least(|_| true), SETTLED, Room::Soon),
-            () => return Room::Free,
+        let (least, safe_for, otherwise) = if limits.n_per_address_max <= n_from {
+            (self.least(|row| row.from == from), GRACE, Room::None)
+        } else if limits.n_max <= self.rows.len() {
+            (self.least(|_| true), SETTLED, Room::Soon)
+        } else {
+            return Room::Free;
         };
         match least {
             Some(at) if self.rows[at].since + safe_for <= now => {

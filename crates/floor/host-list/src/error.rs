@@ -2,55 +2,10 @@
 
 use crate::{N_NODES_MAX, NAME_BYTES_MAX};
 
-/// Reasons why a list cannot be read.
+/// Mistake in a list of nodes, in a sentence that quotes the list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NodeListError {
-    /// A bracket is not closed, was not opened, or stands inside another one.
-    #[error(
-        "the brackets of the node list `{list}` do not match; write it as `node[01-03,7],gpu1`"
-    )]
-    Brackets {
-        /// The list.
-        list: String,
-    },
-    /// A text in brackets is neither a number nor a range.
-    #[error("`{range}` in the node list `{list}` is no range; write `7` or `01-03`")]
-    Range {
-        /// The list.
-        list: String,
-        /// The text in brackets.
-        range: String,
-    },
-    /// A name is empty.
-    #[error("the node list `{list}` has an empty name; write it as `node[01-03,7],gpu1`")]
-    Empty {
-        /// The list.
-        list: String,
-    },
-    /// A number of places or processors is missing or not a number.
-    #[error(
-        "`{word}` in the node list `{list}` has no number of places; write `node1:4`, or `4(x2)` for counts"
-    )]
-    Count {
-        /// The list.
-        list: String,
-        /// The text in its place.
-        word: String,
-    },
-    /// The list has more nodes than any cluster.
-    #[error("the node list `{list}` has more than {N_NODES_MAX} nodes")]
-    TooMany {
-        /// The list.
-        list: String,
-    },
-    /// A name is longer than names can be.
-    #[error("the node list `{list}` has a name of more than {NAME_BYTES_MAX} bytes")]
-    TooLong {
-        /// The list.
-        list: String,
-    },
-}
+#[error("{0}")]
+pub struct NodeListError(String);
 
 /// Error in a host file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,20 +32,42 @@ pub enum HostFileError {
     Empty,
 }
 
-/// Kind of mistake in a part of a list.
+/// Kind of mistake in a list; texts are the parts of the list with the mistake.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wrong {
-    Range,
-    Count,
+pub(crate) enum Mistake<'a> {
+    /// A bracket is not closed, was not opened, or stands inside another one.
+    Brackets,
+    /// A text in brackets is neither a number nor a range.
+    Range(&'a str),
+    /// A name is empty.
+    Empty,
+    /// A number of places or processors is missing or not a number.
+    Count(&'a str),
+    /// The list has more nodes than any cluster.
+    TooMany,
+    /// A name is longer than names can be.
+    TooLong,
 }
 
-impl Wrong {
-    /// Error for this `part` of `list`.
-    pub(crate) fn in_list(self, list: &str, part: &str) -> NodeListError {
-        let (list, part) = (list.to_owned(), part.to_owned());
-        match self {
-            Self::Range => NodeListError::Range { list, range: part },
-            Self::Count => NodeListError::Count { list, word: part },
-        }
+impl Mistake<'_> {
+    /// Error for this mistake in `list`.
+    pub(crate) fn in_list(self, list: &str) -> NodeListError {
+        let form = "write it as `node[01-03,7],gpu1`";
+        NodeListError(match self {
+            Self::Brackets => {
+                format!("the brackets of the node list `{list}` do not match; {form}")
+            }
+            Self::Range(range) => {
+                format!("`{range}` in the node list `{list}` is no range; write `7` or `01-03`")
+            }
+            Self::Empty => format!("the node list `{list}` has an empty name; {form}"),
+            Self::Count(word) => format!(
+                "`{word}` in the node list `{list}` has no number of places; write `node1:4`, or `4(x2)` for counts"
+            ),
+            Self::TooMany => format!("the node list `{list}` has more than {N_NODES_MAX} nodes"),
+            Self::TooLong => {
+                format!("the node list `{list}` has a name of more than {NAME_BYTES_MAX} bytes")
+            }
+        })
     }
 }

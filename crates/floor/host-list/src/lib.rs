@@ -24,7 +24,7 @@ pub use error::{HostFileError, NodeListError};
 pub use file::{PeerProblem, host_file, peer_address, peers};
 pub use names::{expand, words};
 
-use error::Wrong;
+use error::Mistake;
 
 /// Most nodes of one list.
 pub const N_NODES_MAX: usize = 65_536;
@@ -59,7 +59,7 @@ pub fn hosts(list: &str) -> Result<Vec<NamedNode>, NodeListError> {
 fn counted<'a>(list: &str, word: &'a str) -> Result<(&'a str, Option<u32>), NodeListError> {
     let colon = word.rsplit_once(':').filter(|(name, _)| !name.contains(':'));
     let Some((name, count)) = colon else { return Ok((word, None)) };
-    let wrong = || Wrong::Count.in_list(list, word);
+    let wrong = || Mistake::Count(word).in_list(list);
     let n_places = names::number::<u32>(count).filter(|n| *n != 0).ok_or_else(wrong)?;
     if name.is_empty() { Err(wrong()) } else { Ok((name, Some(n_places))) }
 }
@@ -71,7 +71,7 @@ fn counted<'a>(list: &str, word: &'a str) -> Result<(&'a str, Option<u32>), Node
 pub fn counts(list: &str) -> Result<Vec<u32>, NodeListError> {
     let mut counts = Vec::new();
     for word in list.split(',').map(str::trim) {
-        let wrong = || Wrong::Count.in_list(list, word);
+        let wrong = || Mistake::Count(word).in_list(list);
         let (count, times) = match word.split_once("(x") {
             Some((count, times)) => (count, times.strip_suffix(')').ok_or_else(wrong)?),
             None => (word, "1"),
@@ -80,7 +80,7 @@ pub fn counts(list: &str) -> Result<Vec<u32>, NodeListError> {
         let (count, times) = count.zip(times).filter(|(_, n)| *n != 0).ok_or_else(wrong)?;
         let times = usize::try_from(times).unwrap_or(usize::MAX);
         if N_NODES_MAX - counts.len() < times {
-            return Err(NodeListError::TooMany { list: list.to_owned() });
+            return Err(Mistake::TooMany.in_list(list));
         }
         counts.extend(std::iter::repeat_n(count, times));
     }

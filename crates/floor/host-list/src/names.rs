@@ -1,6 +1,6 @@
 //! Parses node names with brackets.
 
-use crate::error::{NodeListError, Wrong};
+use crate::error::{Mistake, NodeListError};
 use crate::{N_NODES_MAX, NAME_BYTES_MAX};
 use std::str::FromStr;
 
@@ -21,7 +21,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, NodeListError> {
 /// # Errors
 /// When brackets do not match, or a word is empty.
 pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
-    let brackets = || NodeListError::Brackets { list: list.to_owned() };
+    let brackets = || Mistake::Brackets.in_list(list);
     let (mut words, mut begin, mut inside) = (Vec::new(), 0, false);
     for (idx, letter) in list.char_indices() {
         match letter {
@@ -41,7 +41,7 @@ pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
     words.push(&list[begin..]);
     let words: Vec<&str> = words.into_iter().map(str::trim).collect();
     if words.iter().any(|word| word.is_empty()) {
-        return Err(NodeListError::Empty { list: list.to_owned() });
+        return Err(Mistake::Empty.in_list(list));
     }
     Ok(words)
 }
@@ -49,7 +49,7 @@ pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
 /// Expands one word to every combination of the numbers in its brackets, the last changing fastest; at most
 /// `n_room` names.
 pub(crate) fn of_word(list: &str, word: &str, n_room: usize) -> Result<Vec<String>, NodeListError> {
-    let too_many = || NodeListError::TooMany { list: list.to_owned() };
+    let too_many = || Mistake::TooMany.in_list(list);
     let mut nodes = vec![String::new()];
     let mut rest = word;
     while let Some((before, (inner, after))) =
@@ -79,7 +79,7 @@ pub(crate) fn of_word(list: &str, word: &str, n_room: usize) -> Result<Vec<Strin
 }
 
 fn check_length(list: &str, n_bytes: usize) -> Result<(), NodeListError> {
-    let too_long = || NodeListError::TooLong { list: list.to_owned() };
+    let too_long = || Mistake::TooLong.in_list(list);
     (n_bytes <= NAME_BYTES_MAX).then_some(()).ok_or_else(too_long)
 }
 
@@ -88,7 +88,7 @@ fn check_length(list: &str, n_bytes: usize) -> Result<(), NodeListError> {
 fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     let mut numbers = Vec::new();
     for range in inner.split(',').map(str::trim) {
-        let wrong = || Wrong::Range.in_list(list, range);
+        let wrong = || Mistake::Range(range).in_list(list);
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let value = |digits: &str| number::<u64>(digits).ok_or_else(wrong);
         let (from, to, n_digits) = (value(first)?, value(last)?, first.len());
@@ -97,7 +97,7 @@ fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
         }
         check_length(list, n_digits)?;
         if N_NODES_MAX <= usize::try_from(to - from).unwrap_or(usize::MAX) + numbers.len() {
-            return Err(NodeListError::TooMany { list: list.to_owned() });
+            return Err(Mistake::TooMany.in_list(list));
         }
         numbers.extend((from..=to).map(|number| format!("{number:0n_digits$}")));
     }
