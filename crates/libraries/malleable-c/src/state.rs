@@ -77,7 +77,7 @@ impl Registered {
             // New ranks may not know the total number of rows.
             space.n_rows = all.chunks(2).map(|rank| rank[1]).max().unwrap_or(0);
             let parts = space.cut.partition(space.n_rows, comm.size()).ok();
-            let own = parts.filter(|_| !space.has_blocks());
+            let own = parts.filter(|_| !space.cut.is_blocks());
             let start =
                 own.and_then(|parts| parts.rows_of(comm.rank()).next().map(|run| run.start));
             space.set_share(malleable_share { first: start.unwrap_or(before), n_rows });
@@ -107,10 +107,6 @@ impl Space {
     fn set_share(&self, share: malleable_share) {
         // SAFETY: as above.
         unsafe { self.share.write(share) }
-    }
-
-    fn has_blocks(&self) -> bool {
-        !matches!(self.cut, Cut::Cyclic(_) | Cut::Blocks2d { .. })
     }
 }
 

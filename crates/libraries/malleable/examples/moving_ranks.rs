@@ -9,7 +9,7 @@ mod cells;
 use cells::Change;
 use malleable::moving::{Method, Moving};
 use malleable::probing;
-use malleable::{Bridge, Cut, Data, State};
+use malleable::{Cut, Data};
 use mpi::{Comm, Mpi, Op};
 use std::error::Error;
 use std::process::ExitCode;
@@ -52,13 +52,8 @@ fn longer_and_longer(n_rows: u64, n_parts: u32) -> Vec<u64> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    let failed = run().inspect_err(|error| eprintln!("{error}")).is_err();
+    ExitCode::from(u8::from(failed))
 }
 
 fn run() -> Outcome {
@@ -108,14 +103,10 @@ fn all(world: &Comm, seats: &[Seats]) -> Result<String, Box<dyn Error>> {
 }
 
 fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
-    let (sources, targets) = (change.sources.to_vec(), change.targets.to_vec());
-    let bridge = Bridge { comm: world, sources, targets };
+    let bridge = change.bridge(world);
     let before = change.before(world.rank());
     let mut cells = before.clone();
-    let mut data = Data::default();
-    cells.data(&mut data);
-    let mut moving = Moving::begin(&bridge, &mut data, method)?;
-    drop(data);
+    let mut moving = Moving::begin(&bridge, &mut Data::of(&mut cells), method)?;
     if change.sources.contains(&world.rank()) {
         while !moving.test(&bridge)? {
             std::thread::yield_now();
@@ -125,10 +116,7 @@ fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
     } else if !moving.wait(&bridge, SOON)? {
         return Err("constant data do not arrive".into());
     }
-    let mut data = Data::default();
-    cells.data(&mut data);
-    let [constant, variable] = moving.switch(&bridge, &mut data, SOON)?;
-    drop(data);
+    let [constant, variable] = moving.switch(&bridge, &mut Data::of(&mut cells), SOON)?;
     let is_target = change.targets.contains(&world.rank());
     let expected = if is_target { change.after(world.rank()) } else { before.computed() };
     if change.sources.contains(&world.rank()) || is_target {
@@ -143,18 +131,17 @@ fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
 
 /// Checks that all methods are tried, and one is chosen.
 fn best(world: &Comm) -> Result<String, Box<dyn Error>> {
-    let bridge = Bridge { comm: world, sources: vec![0, 1], targets: vec![2, 1] };
+    let change = Change { sources: &[0, 1], targets: &[2, 1], cut: Cut::Even };
+    let bridge = change.bridge(world);
     let trials = probing::try_all(&bridge)?;
     let n_expected = if world.rank() < 2 { trials.len().max(3) } else { 0 };
     if trials.len() != n_expected {
         return Err(format!("{trials:?}").into());
     }
-    let change = Change { sources: &[0, 1], targets: &[2, 1], cut: Cut::Even };
     let mut cells = change.before(world.rank());
-    let mut data = Data::default();
-    cells.data(&mut data);
     // There are too few data for a trial.
-    let chosen = probing::choose(&bridge, probing::constant_bytes(&data))?;
+    let n_bytes = probing::constant_bytes(&Data::of(&mut cells));
+    let chosen = probing::choose(&bridge, n_bytes)?;
     Ok(format!("{} methods tried, {} chosen", trials.len(), chosen.name()))
 }
 
@@ -173,12 +160,8 @@ fn refused(world: &Comm) -> Result<String, Box<dyn Error>> {
             _ => {}
         }
         let before = cells.clone();
-        let (sources, targets) = (change.sources.to_vec(), change.targets.to_vec());
-        let bridge = Bridge { comm: world, sources, targets };
-        let mut data = Data::default();
-        cells.data(&mut data);
-        let error = Moving::begin(&bridge, &mut data, Method::Async).err();
-        drop(data);
+        let bridge = change.bridge(world);
+        let error = Moving::begin(&bridge, &mut Data::of(&mut cells), Method::Async).err();
         cells.same_as(&before)?;
         said.push(error.ok_or_else(|| format!("{wrong} is not refused"))?.to_string());
     }

@@ -8,7 +8,7 @@
     reason = "rounded for a person"
 )]
 
-use malleable::moving::{Method, Moved, Moving};
+use malleable::moving::{Method, Moving};
 use malleable::probing;
 use malleable::{Bridge, Csr, Cut, Data, State};
 use mpi::{Comm, Mpi, Op, Spawn};
@@ -66,13 +66,8 @@ impl Matrix {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    let failed = run().inspect_err(|error| eprintln!("{error}")).is_err();
+    ExitCode::from(u8::from(failed))
 }
 
 fn run() -> Outcome {
@@ -84,14 +79,13 @@ fn run() -> Outcome {
     if found.is_none() && method != "auto" {
         return Err("METHOD is sync, async, p2p, get or auto".into());
     }
-    let method = found;
     let n_rows = mib.parse::<u64>()? * (1 << 20) / (LENGTH * 12 + 4);
     let is_merge = rest.first().is_some_and(|word| word == "merge");
     let mpi = Mpi::init()?;
     let world = Comm::world(&mpi)?;
     if let Some(parents) = mpi.take_parent()? {
         let all = parents.merge(true)?;
-        arrive(&all, all.size() - world.size(), method, is_merge)?;
+        arrive(&all, all.size() - world.size(), found, is_merge)?;
         all.free()?;
         parents.disconnect()?;
     } else {
@@ -99,12 +93,8 @@ fn run() -> Outcome {
         start.arguments = words.iter().map(Into::into).collect();
         let children = world.spawn(&start, 0)?;
         let all = children.merge(false)?;
-        leave(
-            &all,
-            &world,
-            Matrix::part(n_rows, world.rank().into(), world.size().into()),
-            (method, is_merge),
-        )?;
+        let matrix = Matrix::part(n_rows, world.rank().into(), world.size().into());
+        leave(&all, &world, matrix, (found, is_merge))?;
         all.free()?;
         children.disconnect()?;
     }
@@ -138,9 +128,9 @@ fn arrive(all: &Comm, n_sources: u32, method: Option<Method>, is_merge: bool) ->
         std::thread::sleep(Duration::from_millis(1));
     }
     let method = chosen(&bridge, &mut matrix, method)?;
-    let mut moving = begin(&bridge, &mut matrix, method)?;
+    let mut moving = Moving::begin(&bridge, &mut Data::of(&mut matrix), method)?;
     moving.wait(&bridge, SOON)?;
-    switch(moving, &bridge, &mut matrix)?;
+    moving.switch(&bridge, &mut Data::of(&mut matrix), SOON)?;
     check(&matrix)
 }
 
@@ -156,30 +146,11 @@ fn chosen(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Option<Method>) -> O
         println!("tried in {tried_ms:.0} ms");
     }
     for trial in trials.iter().filter(|_| bridge.comm.rank() == 0) {
-        let (seconds, lost_s) = (trial.seconds, trial.lost_s());
-        let n = trial.n_iterations;
-        println!(
-            "  {:5} {:.1} ms, {n} iterations, {:.1} ms lost",
-            trial.method.name(),
-            1e3 * seconds,
-            1e3 * lost_s
-        );
+        let (name, n) = (trial.method.name(), trial.n_iterations);
+        let (ms, lost_ms) = (1e3 * trial.seconds, 1e3 * trial.lost_s());
+        println!("  {name:5} {ms:.1} ms, {n} iterations, {lost_ms:.1} ms lost");
     }
-    let mut data = Data::default();
-    matrix.data(&mut data);
-    Ok(probing::choose(bridge, probing::constant_bytes(&data))?)
-}
-
-fn begin(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Method) -> Outcome<Moving> {
-    let mut data = Data::default();
-    matrix.data(&mut data);
-    Ok(Moving::begin(bridge, &mut data, method)?)
-}
-
-fn switch(moving: Moving, bridge: &Bridge<'_>, matrix: &mut Matrix) -> Outcome<[Moved; 2]> {
-    let mut data = Data::default();
-    matrix.data(&mut data);
-    Ok(moving.switch(bridge, &mut data, SOON)?)
+    Ok(probing::choose(bridge, probing::constant_bytes(&Data::of(matrix)))?)
 }
 
 fn check(matrix: &Matrix) -> Outcome {
@@ -215,7 +186,7 @@ fn leave(
     }
     let method = chosen(&bridge, &mut matrix, method)?;
     let began = Instant::now();
-    let mut moving = begin(&bridge, &mut matrix, method)?;
+    let mut moving = Moving::begin(&bridge, &mut Data::of(&mut matrix), method)?;
     let begun_s = began.elapsed().as_secs_f64();
     let (mut times, mut in_test_s) = (Vec::new(), 0.0);
     let began = Instant::now();
@@ -231,7 +202,7 @@ fn leave(
     let meanwhile_s = began.elapsed().as_secs_f64();
     let after_s = alone(&matrix)?;
     let switched = Instant::now();
-    let [constant, variable] = switch(moving, &bridge, &mut matrix)?;
+    let [constant, variable] = moving.switch(&bridge, &mut Data::of(&mut matrix), SOON)?;
     let switch_s = switched.elapsed().as_secs_f64();
     check(&matrix)?;
     if world.rank() == 0 {

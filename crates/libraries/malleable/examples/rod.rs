@@ -46,8 +46,7 @@ impl Rod {
         let (rank, size) = (comm.rank(), comm.size());
         let (left, right) = (rank.checked_sub(1), Some(rank + 1).filter(|next| *next < size));
         let (first, last) = (self.heat[0], self.heat[self.heat.len() - 1]);
-        let before = exchange(comm, first, left, last, right)?;
-        let (beyond_left, beyond_right) = before;
+        let (beyond_left, beyond_right) = exchange(comm, (left, first), (last, right))?;
         let old = self.heat.clone();
         for (at, heat) in self.heat.iter_mut().enumerate() {
             let here = old[at];
@@ -69,13 +68,11 @@ impl Rod {
     }
 }
 
-/// Exchanges the end values with both neighbors.
+/// Exchanges the values at both ends with the neighbors there.
 fn exchange(
     comm: &Comm,
-    first: f64,
-    left: Option<u32>,
-    last: f64,
-    right: Option<u32>,
+    (left, first): (Option<u32>, f64),
+    (last, right): (f64, Option<u32>),
 ) -> Result<(Option<f64>, Option<f64>), Error> {
     let (mut of_left, mut of_right) = ([0.0], [0.0]);
     if let Some(left) = left {

@@ -23,17 +23,14 @@ use std::io;
 use std::path::PathBuf;
 
 pub(crate) use file::Found;
+pub use format::{FileFault, are_checkpoint};
 pub(crate) use index::Index;
 pub(crate) use reading::load;
 pub(crate) use writing::{Constants, remove, save};
 
-/// Returns whether these are the two files of a checkpoint, of any program.
-pub(crate) fn are_whole(variable: &[u8], constants: &[u8]) -> bool {
-    format::are_whole(variable, constants)
-}
-
-/// Returns whether this is an index for `n_bytes` of variable and of constant data.
-pub(crate) fn is_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
+/// Returns whether this is the index of a checkpoint with `n_bytes` of variable and of constant data.
+#[must_use]
+pub fn is_checkpoint_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
     serde_json::from_slice::<Index>(text).is_ok_and(|index| index.describes(n_bytes))
 }
 
@@ -52,37 +49,13 @@ pub enum CheckpointError {
         /// Cause.
         source: io::Error,
     },
-    /// The file is not a checkpoint.
-    #[error("`{}` is not a checkpoint; name another file with `--checkpoint`", path.display())]
-    Foreign {
+    /// The file is not a checkpoint that this program can read.
+    #[error("the checkpoint `{}` {fault}", path.display())]
+    Unusable {
         /// Path of the file.
         path: PathBuf,
-    },
-    /// Another version of this library wrote the file.
-    #[error(
-        "the checkpoint `{}` has version {found}, and this program reads version {known}; go on with the program that wrote it, or \
-         remove it to start anew",
-        path.display()
-    )]
-    Version {
-        /// Path of the file.
-        path: PathBuf,
-        /// Version of the file.
-        found: u64,
-        /// Version that this program reads.
-        known: u64,
-    },
-    /// The end of the file is missing.
-    #[error("the checkpoint `{}` is cut off; remove it to start anew", path.display())]
-    Truncated {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// The content differs from what was written.
-    #[error("the checkpoint `{}` is damaged; remove it to start anew", path.display())]
-    Damaged {
-        /// Path of the file.
-        path: PathBuf,
+        /// Defect of the file.
+        fault: FileFault,
     },
     /// Another program wrote the file, or the same program with other arguments.
     #[error(
@@ -123,12 +96,4 @@ pub enum CheckpointError {
     /// An MPI call failed.
     #[error(transparent)]
     Mpi(#[from] MpiError),
-}
-
-impl CheckpointError {
-    /// Returns the error message with its causes.
-    pub(crate) fn with_causes(&self) -> String {
-        let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
-        causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
-    }
 }

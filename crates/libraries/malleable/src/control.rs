@@ -174,10 +174,10 @@ pub(crate) fn default_folder() -> Option<PathBuf> {
     Some(Path::new(&home).join(".sintonia/jobs"))
 }
 
-/// Name of this host.
-pub(crate) fn host() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().to_owned()
+/// File name of this program.
+pub(crate) fn program_name() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Id of the Slurm job that this process belongs to.
@@ -187,7 +187,10 @@ pub(crate) fn slurm_job() -> Option<u64> {
 
 /// Name for a job that begins here.
 pub(crate) fn job_name() -> String {
-    slurm_job().map_or_else(|| format!("{}-{}", host(), std::process::id()), |job| job.to_string())
+    slurm_job().map_or_else(
+        || format!("{}-{}", files::host_name(), std::process::id()),
+        |job| job.to_string(),
+    )
 }
 
 #[cfg(test)]

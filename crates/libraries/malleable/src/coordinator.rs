@@ -23,6 +23,7 @@ use crate::present_ranks::PresentRanks;
 use crate::protocol::{ActiveResize, PhaseInput, Protocol, ResizeAction};
 use crate::record::{self, Record};
 use crate::release::{Release, Watch};
+use crate::spawn::is_open_mpi;
 use host_requests::{HostReply, HostRequests};
 use resize_api::{JobStatus, Resize, ResizeAnswer, ResizeOutcome, Sizes};
 use resize_points::Stretch;
@@ -73,15 +74,11 @@ pub(crate) struct Coordinator {
 
 impl Coordinator {
     /// Creates the coordinator at the start of the program.
-    pub(crate) fn new(
-        options: &Options,
-        ranks: &PresentRanks,
-        is_open_mpi: bool,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(options: &Options, ranks: &PresentRanks) -> Result<Self, Error> {
         let sizes = options.sizes_with(ranks.size());
         let handover =
             HandoverState { job: control::job_name(), sizes, ..HandoverState::default() };
-        let coordinator = Self::inherit(options, ranks, is_open_mpi, handover)?;
+        let coordinator = Self::inherit(options, ranks, handover)?;
         coordinator.advisor.needs(sizes).into_iter().for_each(record::say);
         Ok(coordinator)
     }
@@ -90,7 +87,6 @@ impl Coordinator {
     pub(crate) fn inherit(
         options: &Options,
         ranks: &PresentRanks,
-        is_open_mpi: bool,
         mut handover: HandoverState,
     ) -> Result<Self, Error> {
         let deadline_s = options.deadline.as_secs_f64();
@@ -109,7 +105,7 @@ impl Coordinator {
             control: None,
             advisor,
             host_requests: None,
-            is_open_mpi,
+            is_open_mpi: is_open_mpi(ranks.comm.mpi()),
             watch: None,
             clock: Instant::now(),
             timer: IterationTimer::default(),
@@ -249,10 +245,8 @@ impl Coordinator {
             Some(Err(_)) => {}
             // An earlier rank 0 borrowed the places: the new manager sees which of them have ranks.
             None => {
-                let present = ranks.members.iter().map(crate::present_ranks::Member::host);
-                let present = present.collect::<Vec<_>>();
-                self.host_requests =
-                    Some(HostRequests::new(&self.options, &present, self.is_open_mpi));
+                let requests = HostRequests::new(&self.options, &ranks.hosts(), self.is_open_mpi);
+                self.host_requests = Some(requests);
             }
         }
     }
@@ -272,7 +266,7 @@ impl Coordinator {
 
     /// Records the method that moved the data, so that it is not tried again.
     pub(crate) fn note_method(&mut self, method: Method) {
-        self.handover.method = Method::ALL.iter().position(|other| *other == method);
+        self.handover.method = Some(method);
         self.note(|resize| method.name().clone_into(&mut resize.redistribution));
     }
 
@@ -336,8 +330,8 @@ impl Coordinator {
         let status = JobStatus {
             job: self.handover.job.clone(),
             pid: std::process::id(),
-            host: control::host(),
-            program: program_name(),
+            host: files::host_name(),
+            program: control::program_name(),
             size: ranks.size(),
             sizes: Sizes { min, max, preferred: self.options.preferred },
             n_iterations: self.options.n_iterations,
@@ -384,9 +378,4 @@ fn await_gone(watch: Option<&Watch>) {
 /// Sets the total time by the wall clock, the only one shared with an earlier rank 0 that began the resize.
 fn note_total(resize: &mut Resize) {
     resize.seconds.total = (record::now_s() - resize.began_s).max(0.0);
-}
-
-fn program_name() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

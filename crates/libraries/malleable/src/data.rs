@@ -75,32 +75,31 @@ pub(crate) enum Rows<'a> {
 }
 
 impl<'a> Data<'a> {
+    /// Lets a state register its objects.
+    pub fn of(state: &'a mut impl State) -> Self {
+        let mut data = Self::default();
+        state.data(&mut data);
+        data
+    }
+
     /// Registers a constant that every rank has.
     pub fn constant<T: Pod>(&mut self, name: &'static str, value: &'a mut T) {
-        self.replicated.push(Replicated {
-            name,
-            class: Class::Constant,
-            words: Box::new(Single(value)),
-        });
+        self.foreign_words(name, Class::Constant, Box::new(Single(value)));
     }
 
     /// Registers a variable that has the same value on every rank.
     pub fn variable<T: Pod>(&mut self, name: &'static str, value: &'a mut T) {
-        self.replicated.push(Replicated {
-            name,
-            class: Class::Variable,
-            words: Box::new(Single(value)),
-        });
+        self.foreign_words(name, Class::Variable, Box::new(Single(value)));
     }
 
     /// Registers a list of constants that every rank has.
     pub fn constant_list<T: Pod>(&mut self, name: &'static str, list: &'a mut Vec<T>) {
-        self.replicated.push(Replicated { name, class: Class::Constant, words: Box::new(list) });
+        self.foreign_words(name, Class::Constant, Box::new(list));
     }
 
     /// Registers a list of variables that are the same on every rank. Its length may change.
     pub fn variable_list<T: Pod>(&mut self, name: &'static str, list: &'a mut Vec<T>) {
-        self.replicated.push(Replicated { name, class: Class::Variable, words: Box::new(list) });
+        self.foreign_words(name, Class::Variable, Box::new(list));
     }
 
     /// Begins a group of objects of `n_rows` rows, which are registered next, and sets how these are partitioned. A new
@@ -111,10 +110,8 @@ impl<'a> Data<'a> {
 
     /// Registers the rows of a constant sparse matrix.
     pub fn constant_csr<T: Pod + Send + Sync>(&mut self, name: &'static str, csr: &'a mut Csr<T>) {
-        let lengths = SharedArray(&mut csr.lengths);
-        let arrays: [Box<dyn Slot + 'a>; 2] =
-            [Box::new(SharedArray(&mut csr.columns)), Box::new(SharedArray(&mut csr.values))];
-        self.object(name, Class::Constant, Rows::Sparse { lengths, arrays });
+        let (columns, values) = (SharedArray(&mut csr.columns), SharedArray(&mut csr.values));
+        self.foreign_csr(name, &mut csr.lengths, [Box::new(columns), Box::new(values)]);
     }
 
     /// Registers a constant array with one element for each row.
@@ -234,7 +231,8 @@ impl Cut {
     }
 
     /// Returns whether each part is one block, so that the lengths of the parts define the partition.
-    pub(crate) const fn is_blocks(self) -> bool {
+    #[must_use]
+    pub const fn is_blocks(self) -> bool {
         !matches!(self, Self::Cyclic(_) | Self::Blocks2d { .. })
     }
 

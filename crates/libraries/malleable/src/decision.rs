@@ -394,19 +394,11 @@ mod tests {
         assert_eq!(cost_factors(&baseline, 8), all);
     }
 
-    fn models(parameters: &[&str]) -> ModelFile {
-        let names = parameters.iter().map(|name| (*name).to_owned()).collect();
-        let mut measured = Measurements::of(names);
+    fn models() -> ModelFile {
+        let mut measured = Measurements::of(vec!["p".to_owned(), "n".to_owned()]);
         for n in [1.0, 2.0, 3.0, 4.0, 5.0] {
             for p in [1.0, 2.0, 4.0, 8.0] {
-                let point = [p, n];
-                let n = if parameters.len() == 2 { n } else { 1.0 };
-                measured.add(
-                    "loop",
-                    "time",
-                    &point[..parameters.len()],
-                    &[9.0 * n * (1.0 + 8.0 / p)],
-                );
+                measured.add("loop", "time", &[p, n], &[9.0 * n * (1.0 + 8.0 / p)]);
             }
         }
         let fitted = fit(&measured, &Settings::default());
@@ -416,7 +408,7 @@ mod tests {
     #[test]
     fn a_model_tells_how_many_times_faster_another_size_is() {
         let values = vec![("n".to_owned(), 3.0)];
-        let model = Model::of(models(&["p", "n"]), values, Path::new("m.json")).unwrap();
+        let model = Model::of(models(), values, Path::new("m.json")).unwrap();
         let found = model.seconds(4, Estimate::around(0.3, 0.01), 8).unwrap();
         assert!((found.value - 0.2).abs() < 1e-6, "{found:?}");
         let mut advisor = advisor("learn", &[4]);
@@ -434,7 +426,7 @@ mod tests {
     fn models_that_say_nothing_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("models.json");
-        std::fs::write(&path, models(&["p", "n"]).write().unwrap()).unwrap();
+        std::fs::write(&path, models().write().unwrap()).unwrap();
         let file = path.to_str().unwrap();
         check_refused("/nowhere.json", "the model file `/nowhere.json` cannot be read");
         check_refused(file, "these have no value: p, n");

@@ -7,7 +7,6 @@ use crate::moving::MoveError;
 use crate::record::RecordError;
 use mpi::MpiError;
 use option_table::ArgumentError;
-use std::error::Error as _;
 use std::fmt;
 
 /// Error after which a malleable program cannot continue. A failed resize is not one: see
@@ -54,8 +53,12 @@ pub enum Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let causes = std::iter::successors(self.source(), |cause| (*cause).source());
-        formatter
-            .write_str(&causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}")))
+        formatter.write_str(&with_causes(self))
     }
+}
+
+/// Returns the message of an error with its causes.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

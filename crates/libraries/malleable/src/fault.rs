@@ -3,6 +3,8 @@
 //! `SINTONIA_MALLEABLE_FAULT=POINT:NUMBER:DEED` applies the deed to the participant with this number in a resize, the
 //! first time that it reaches the point. Without the variable nothing happens.
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,7 +12,8 @@ use std::time::Duration;
 const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
 
 /// Point at which a fault can be injected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum FaultPoint {
     /// A source is about to start processes.
     Start,
@@ -29,7 +32,8 @@ pub(crate) enum FaultPoint {
 }
 
 /// Kind of fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Deed {
     /// The process dies at once.
     Die,
@@ -71,26 +75,13 @@ pub(crate) fn at(point: FaultPoint, number: u32) -> Option<Deed> {
 
 fn parse(text: &str) -> Option<(FaultPoint, u32, Deed)> {
     let mut words = text.split(':');
-    let point = match words.next()? {
-        "start" => FaultPoint::Start,
-        "come" => FaultPoint::Come,
-        "join" => FaultPoint::Join,
-        "ready" => FaultPoint::Ready,
-        "move" => FaultPoint::Move,
-        "switch" => FaultPoint::Switch,
-        "settle" => FaultPoint::Settle,
-        _ => return None,
-    };
+    let point = named(words.next()?)?;
     let number = words.next()?.parse().ok()?;
-    let deed = match words.next()? {
-        "die" => Deed::Die,
-        "hang" => Deed::Hang,
-        "refuse" => Deed::Refuse,
-        "sleep" => Deed::Sleep,
-        "wait" => Deed::Wait,
-        _ => return None,
-    };
-    Some((point, number, deed))
+    Some((point, number, named(words.next()?)?))
+}
+
+fn named<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(word.into()).ok()
 }
 
 #[cfg(test)]
@@ -101,6 +92,7 @@ mod tests {
     fn faults_are_read() {
         assert_eq!(parse("start:3:refuse"), Some((FaultPoint::Start, 3, Deed::Refuse)));
         assert_eq!(parse("settle:0:die"), Some((FaultPoint::Settle, 0, Deed::Die)));
+        assert_eq!(parse("never:0:die"), None);
         assert_eq!(parse("settle:0"), None);
         assert_eq!(parse(""), None);
     }

@@ -47,6 +47,7 @@
 //! Redistribution of rows and placement of new processes (`resize-plan`), MPI calls (`mpi`), the formats of status and
 //! record (`resize-api`).
 
+mod alarm;
 mod bridge;
 mod checkpoint;
 mod control;
@@ -82,11 +83,7 @@ pub mod places {
 /// Parsers of files and messages that a fault or another version may have made, for tests with arbitrary bytes.
 #[doc(hidden)]
 pub mod reading {
-    /// Returns whether these are the two files of a checkpoint.
-    #[must_use]
-    pub fn are_checkpoint(variable: &[u8], constants: &[u8]) -> bool {
-        crate::checkpoint::are_whole(variable, constants)
-    }
+    pub use crate::checkpoint::{are_checkpoint, is_checkpoint_index};
 
     /// Returns whether these bytes, if they are a message between ranks, survive reading and writing.
     #[must_use]
@@ -106,16 +103,10 @@ pub mod reading {
         let text = serde_json::to_vec(&read).unwrap_or_default();
         serde_json::from_slice::<T>(&text).is_ok_and(|again| again == read)
     }
-
-    /// Returns whether this is the index of a checkpoint with `n_bytes` of variable and of constant data.
-    #[must_use]
-    pub fn is_checkpoint_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
-        crate::checkpoint::is_index(text, n_bytes)
-    }
 }
 
 pub use bridge::Bridge;
-pub use checkpoint::CheckpointError;
+pub use checkpoint::{CheckpointError, FileFault};
 pub use control::ControlError;
 pub use csr::Csr;
 pub use data::{Class, Cut, Data, State};

@@ -15,7 +15,7 @@ pub use host_file::HostFile;
 pub use host_list::HostFileError;
 pub use hosts::{Host, Hosts};
 pub(crate) use hosts::{LOOPBACK, is_same};
-pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
+pub use slurm::{Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
 
 /// Source of places for ranks.
 pub trait Manager: Send {
@@ -30,10 +30,6 @@ pub trait Manager: Send {
     /// Ids of jobs of the resource manager that were started to lend nodes.
     fn companions(&self) -> Vec<u64> {
         Vec::new()
-    }
-    /// Number of ranks per node, where whole nodes are lent.
-    fn slots_per_node(&self) -> Option<u32> {
-        None
     }
 }
 

@@ -41,7 +41,7 @@ pub use error::MoveError;
 const SLEEP_MAX: Duration = Duration::from_micros(500);
 
 /// Method of moving distributed data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Method {
     /// One blocking exchange among all ranks (`MPI_Alltoallv`).
     Sync,

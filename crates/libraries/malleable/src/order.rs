@@ -18,6 +18,20 @@ pub(crate) enum Saving {
     All,
 }
 
+/// All actions and all parts of the state, by their numbers in an order.
+const ACTIONS: [ResizeAction; 5] = [
+    ResizeAction::GoOn,
+    ResizeAction::Start,
+    ResizeAction::Move,
+    ResizeAction::Switch,
+    ResizeAction::GiveUp,
+];
+const SAVINGS: [Saving; 3] = [Saving::No, Saving::Variable, Saving::All];
+
+fn numbered<T: Copy + Default>(all: &[T], number: u32) -> T {
+    all.get(number as usize).copied().unwrap_or_default()
+}
+
 /// Order in the form in which it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -33,24 +47,12 @@ pub(crate) struct SentOrder {
 
 impl SentOrder {
     pub(crate) fn new(action: ResizeAction, serial: u16, interval: u32) -> Self {
-        let action = match action {
-            ResizeAction::GoOn => 0,
-            ResizeAction::Start => 1,
-            ResizeAction::Move => 2,
-            ResizeAction::Switch => 3,
-            ResizeAction::GiveUp => 4,
-        };
+        let action = action as u32;
         Self { action, serial: serial.into(), interval, is_stuck: 0, saving: 0 }
     }
 
     pub(crate) fn action(self) -> ResizeAction {
-        match self.action {
-            1 => ResizeAction::Start,
-            2 => ResizeAction::Move,
-            3 => ResizeAction::Switch,
-            4 => ResizeAction::GiveUp,
-            _ => ResizeAction::GoOn,
-        }
+        numbered(&ACTIONS, self.action)
     }
 
     /// Marks the order as given because a rank may never return from the library.
@@ -60,21 +62,12 @@ impl SentOrder {
 
     /// Adds that the state is saved first.
     pub(crate) fn saving(self, saving: Saving) -> Self {
-        let saving = match saving {
-            Saving::No => 0,
-            Saving::Variable => 1,
-            Saving::All => 2,
-        };
-        Self { saving, ..self }
+        Self { saving: saving as u32, ..self }
     }
 
     /// Part of the state that is saved first.
     pub(crate) fn saved(self) -> Saving {
-        match self.saving {
-            1 => Saving::Variable,
-            2 => Saving::All,
-            _ => Saving::No,
-        }
+        numbered(&SAVINGS, self.saving)
     }
 
     pub(crate) fn is_stuck(self) -> bool {
@@ -103,16 +96,10 @@ mod tests {
 
     #[test]
     fn an_order_is_heard_as_it_was_given() {
-        for action in [
-            ResizeAction::GoOn,
-            ResizeAction::Start,
-            ResizeAction::Move,
-            ResizeAction::Switch,
-            ResizeAction::GiveUp,
-        ] {
+        for action in ACTIONS {
             let order = SentOrder::new(action, 7, 3);
             assert_eq!((order.action(), order.serial(), order.interval), (action, 7, 3));
-            for saving in [Saving::No, Saving::Variable, Saving::All] {
+            for saving in SAVINGS {
                 assert_eq!(order.saving(saving).saved(), saving);
             }
         }

@@ -26,8 +26,8 @@ pub(crate) struct ResizePlan {
     pub(crate) woken: Vec<u32>,
     /// Whether ranks that leave go to sleep instead of ending.
     pub(crate) is_parked: bool,
-    /// Index in [`Method::ALL`] of the method that moves data; `None` to choose it by a trial.
-    pub(crate) method: Option<usize>,
+    /// Method that moves data; `None` to choose it by a trial.
+    pub(crate) method: Option<Method>,
     /// Longest time of each step, in ms.
     pub(crate) deadline_ms: u64,
 }
@@ -94,16 +94,6 @@ impl ResizePlan {
         }
     }
 
-    /// Method that moves data, if known.
-    pub(crate) fn method(&self) -> Option<Method> {
-        self.method.and_then(|place| Method::ALL.get(place)).copied()
-    }
-
-    /// Sets the method that moves data.
-    pub(crate) fn set_method(&mut self, method: Method) {
-        self.method = Method::ALL.iter().position(|other| *other == method);
-    }
-
     /// The communicator of all participants as a bridge.
     pub(crate) fn bridge<'a>(&self, comm: &'a Comm) -> Bridge<'a> {
         Bridge { comm, sources: (0..self.n_sources).collect(), targets: self.targets.clone() }
@@ -162,14 +152,8 @@ impl ResizePlan {
                 let parent = near[turn];
                 let HostSlots { host, through, .. } = host_slots.clone();
                 let is_companion = spawn == Spawn::Companion;
-                self.starts.push(ProcessStart {
-                    parent,
-                    first,
-                    n_ranks,
-                    host,
-                    through,
-                    is_companion,
-                });
+                let start = ProcessStart { parent, first, n_ranks, host, through, is_companion };
+                self.starts.push(start);
                 (first, n_here) = (first + n_ranks, n_here - n_ranks);
             }
         }
@@ -285,11 +269,9 @@ mod tests {
         plan.start(Spawn::Tree, &[host_slots(2, "b"), host_slots(1, "c")], &hosts);
         let parents = plan.starts.iter().map(|start| start.parent);
         assert_eq!(parents.collect::<Vec<_>>(), [1, 1, 0]);
-        assert!(
-            host_slots(1, "c").is_foreign_to(&hosts) && !host_slots(1, "b").is_foreign_to(&hosts)
-        );
-        assert!(!HostSlots::default().is_foreign_to(&hosts));
-        assert!(!host_slots(1, "localhost").is_foreign_to(&hosts));
+        assert!(host_slots(1, "c").is_foreign_to(&hosts));
+        let near = [host_slots(1, "b"), HostSlots::default(), host_slots(1, "localhost")];
+        assert!(!near.iter().any(|slots| slots.is_foreign_to(&hosts)));
         assert_eq!(neighbors(&host_slots(1, "127.0.0.1"), &hosts, 2), [0]);
     }
 
@@ -309,11 +291,8 @@ mod tests {
         check_starts(Spawn::Tree, &slots, &[(0, 2, 1, "a"), (1, 3, 1, "a"), (0, 4, 1, "b")]);
         check_starts(Spawn::Sequential, &slots, &[(0, 2, 1, "a"), (0, 3, 1, "a"), (0, 4, 1, "b")]);
         check_starts(Spawn::PerNode, &slots, &[(0, 2, 2, "a"), (1, 4, 1, "b")]);
-        check_starts(
-            Spawn::One,
-            &[HostSlots { n_ranks: 3, ..HostSlots::default() }],
-            &[(0, 2, 3, "")],
-        );
+        let anywhere = [HostSlots { n_ranks: 3, ..HostSlots::default() }];
+        check_starts(Spawn::One, &anywhere, &[(0, 2, 3, "")]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The ranks that compute at present.
 
-use crate::control;
 use bytemuck::{Pod, Zeroable};
 use mpi::{Comm, Mpi, MpiError};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ impl Member {
     /// Describes this process.
     pub(crate) fn own(world: u64) -> Self {
         let mut host = [0; HOST_BYTES];
-        let name = control::host();
+        let name = files::host_name();
         host.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
         Self { world, pid: u64::from(std::process::id()), host }
     }
@@ -67,6 +66,11 @@ impl PresentRanks {
     /// World ids of all ranks.
     pub(crate) fn worlds(&self) -> Vec<u64> {
         self.members.iter().map(|member| member.world).collect()
+    }
+
+    /// Hosts of all ranks.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        self.members.iter().map(Member::host).collect()
     }
 
     /// Broadcasts the text of rank 0; the text of other ranks is ignored. All ranks call it.

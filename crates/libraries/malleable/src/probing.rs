@@ -163,8 +163,7 @@ fn trial(
 ) -> Result<(f64, u32), MoveError> {
     let rows = if sources.is_some() { vec![1; n_own].into() } else { [].into() };
     let mut sample = Sample { n: (bridge.sources.len() * n_own) as u64, rows };
-    let mut data = Data::default();
-    sample.data(&mut data);
+    let mut data = Data::of(&mut sample);
     let began = Instant::now();
     let mut moving = Moving::begin(bridge, &mut data, method)?;
     let mut n_iterations = 0;

@@ -98,10 +98,8 @@ impl Protocol {
         hosts: Vec<String>,
         now_s: f64,
     ) {
-        let phase = ResizeState::Deciding;
-        let is_overlapping = false;
-        self.active =
-            Some(ActiveResize { phase, since_s: now_s, wish, hosts, is_overlapping, resize });
+        let (phase, since_s, is_overlapping) = (ResizeState::Deciding, now_s, false);
+        self.active = Some(ActiveResize { phase, since_s, wish, hosts, is_overlapping, resize });
     }
 
     /// Phase of the present resize.
@@ -200,11 +198,10 @@ impl ActiveResize {
                         if input.is_late { ResizeOutcome::TimedOut } else { ResizeOutcome::Failed };
                     End(outcome, why.clone(), ResizeAction::GiveUp)
                 }
-                None if is_late => End(
-                    ResizeOutcome::TimedOut,
-                    self.late_sentence(input.is_spawned),
-                    ResizeAction::GiveUp,
-                ),
+                None if is_late => {
+                    let why = self.late_sentence(input.is_spawned);
+                    End(ResizeOutcome::TimedOut, why, ResizeAction::GiveUp)
+                }
                 None if input.is_spawned && self.phase == ResizeState::Spawning => {
                     To(ResizeState::Connecting, ResizeAction::GoOn)
                 }
@@ -217,11 +214,8 @@ impl ActiveResize {
                 let is_parked = self.resize.started == Started::Parked && to < from;
                 let how =
                     if is_parked { "; the ranks that left sleep and keep their slots" } else { "" };
-                End(
-                    ResizeOutcome::Done,
-                    format!("{from} ranks became {to}{how}"),
-                    ResizeAction::GoOn,
-                )
+                let sentence = format!("{from} ranks became {to}{how}");
+                End(ResizeOutcome::Done, sentence, ResizeAction::GoOn)
             }
             ResizeState::Releasing if is_late => {
                 let why =
@@ -264,12 +258,12 @@ mod tests {
         PhaseInput { permission: Some(Ok(())), ..PhaseInput::default() }
     }
 
+    fn spawned() -> PhaseInput {
+        PhaseInput { is_spawned: true, ..PhaseInput::default() }
+    }
+
     fn joined(result: Result<(), &str>) -> PhaseInput {
-        PhaseInput {
-            joined: Some(result.map_err(str::to_owned)),
-            is_spawned: true,
-            ..PhaseInput::default()
-        }
+        PhaseInput { joined: Some(result.map_err(str::to_owned)), ..spawned() }
     }
 
     fn begun(is_overlapping: bool) -> Protocol {
@@ -301,35 +295,25 @@ mod tests {
 
     #[test]
     fn a_resize_goes_through_its_phases() {
-        let end = check(
-            &mut begun(true),
-            &[
-                (1.0, PhaseInput::default(), ResizeAction::GoOn, ResizeState::Deciding),
-                (2.0, allowed(), ResizeAction::Start, ResizeState::Spawning),
-                (3.0, PhaseInput::default(), ResizeAction::GoOn, ResizeState::Spawning),
-                (
-                    3.5,
-                    PhaseInput { is_spawned: true, ..PhaseInput::default() },
-                    ResizeAction::GoOn,
-                    ResizeState::Connecting,
-                ),
-                (4.0, joined(Ok(())), ResizeAction::Move, ResizeState::MovingConstant),
-                (5.0, PhaseInput::default(), ResizeAction::GoOn, ResizeState::MovingConstant),
-                (
-                    7.0,
-                    PhaseInput { has_constant: true, ..PhaseInput::default() },
-                    ResizeAction::Switch,
-                    ResizeState::MovingVariable,
-                ),
-                (7.5, PhaseInput::default(), ResizeAction::GoOn, ResizeState::Releasing),
-                (
-                    8.0,
-                    PhaseInput { are_gone: true, ..PhaseInput::default() },
-                    ResizeAction::GoOn,
-                    ResizeState::Idle,
-                ),
-            ],
-        );
+        use ResizeAction::{GoOn, Move, Start, Switch};
+        use ResizeState::{
+            Connecting, Deciding, Idle, MovingConstant, MovingVariable, Releasing, Spawning,
+        };
+        let none = PhaseInput::default;
+        let here = PhaseInput { has_constant: true, ..none() };
+        let gone = PhaseInput { are_gone: true, ..none() };
+        let steps = [
+            (1.0, none(), GoOn, Deciding),
+            (2.0, allowed(), Start, Spawning),
+            (3.0, none(), GoOn, Spawning),
+            (3.5, spawned(), GoOn, Connecting),
+            (4.0, joined(Ok(())), Move, MovingConstant),
+            (5.0, none(), GoOn, MovingConstant),
+            (7.0, here, Switch, MovingVariable),
+            (7.5, none(), GoOn, Releasing),
+            (8.0, gone, GoOn, Idle),
+        ];
+        let end = check(&mut begun(true), &steps);
         let resize = end.unwrap().resize;
         assert_eq!((resize.outcome, &*resize.sentence), (ResizeOutcome::Done, "4 ranks became 8"));
         let seconds = resize.seconds;
@@ -385,17 +369,11 @@ mod tests {
         let none = PhaseInput::default;
         let refused = PhaseInput { permission: Some(Err("no nodes".to_owned())), ..none() };
         check_end(&[(1.0, refused)], ResizeAction::GoOn, ResizeOutcome::Refused, "no nodes");
-        check_end(
-            &[(99.0, none()), (100.0, none())],
-            ResizeAction::GoOn,
-            ResizeOutcome::TimedOut,
-            "no decision",
-        );
+        let undecided = [(99.0, none()), (100.0, none())];
+        check_end(&undecided, ResizeAction::GoOn, ResizeOutcome::TimedOut, "no decision");
         let late = [(0.0, allowed()), (9.9, none()), (10.0, none())];
         check_end(&late, ResizeAction::GiveUp, ResizeOutcome::TimedOut, "were not started");
-        let spawned = PhaseInput { is_spawned: true, ..none() };
-        let late =
-            [(0.0, allowed()), (9.9, spawned.clone()), (19.8, spawned.clone()), (19.9, spawned)];
+        let late = [(0.0, allowed()), (9.9, spawned()), (19.8, spawned()), (19.9, spawned())];
         check_end(&late, ResizeAction::GiveUp, ResizeOutcome::TimedOut, "did not join");
         let failed = [(0.0, allowed()), (1.0, joined(Err("`MPI_Comm_spawn` failed")))];
         check_end(&failed, ResizeAction::GiveUp, ResizeOutcome::Failed, "MPI_Comm_spawn");
@@ -403,14 +381,9 @@ mod tests {
 
     #[test]
     fn what_has_begun_to_move_arrives() {
-        let moving = [(0.0, allowed()), (1.0, joined(Ok(()))), (11.0, PhaseInput::default())];
-        let release = [(21.0, PhaseInput::default())];
-        let steps = [&moving[..], &release].concat();
-        check_end(
-            &steps,
-            ResizeAction::GoOn,
-            ResizeOutcome::Done,
-            "not all processes that left are gone",
-        );
+        let none = PhaseInput::default;
+        let steps = [(0.0, allowed()), (1.0, joined(Ok(()))), (11.0, none()), (21.0, none())];
+        let left = "not all processes that left are gone";
+        check_end(&steps, ResizeAction::GoOn, ResizeOutcome::Done, left);
     }
 }

@@ -75,10 +75,10 @@ impl Ready {
         } else {
             None
         };
-        if plan.method().is_none() {
+        if plan.method.is_none() {
             // The program does not wait for this trial.
             let found = probing::choose(&plan.bridge(&bridge), n_bytes);
-            plan.set_method(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
+            plan.method = Some(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
         }
         if 0 < number {
             bridge.send::<u8>(&[], 0, Tag::Ready.number())?;

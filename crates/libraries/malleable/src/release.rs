@@ -115,13 +115,13 @@ impl Release {
                     guests.push(Guest { stream, said: Vec::new() });
                 }
             }
-            guests.retain_mut(|guest| match guest.look() {
-                PeerState::Here => true,
-                PeerState::Gone => {
+            guests.retain_mut(|guest| {
+                let is_here = guest.is_here();
+                if !is_here {
                     gone.extend(guest.pid(self.address.word));
                     seen.tell(&gone, false);
-                    false
                 }
+                is_here
             });
             thread::sleep(NAP);
         }
@@ -136,27 +136,19 @@ struct Guest {
     said: Vec<u8>,
 }
 
-enum PeerState {
-    Here,
-    Gone,
-}
-
 impl Guest {
-    fn look(&mut self) -> PeerState {
+    /// Reads its greeting; returns whether it keeps the connection.
+    fn is_here(&mut self) -> bool {
         let mut bytes = [0; GREETING_BYTES];
         match self.stream.read(&mut bytes) {
-            Ok(0) => PeerState::Gone,
-            Ok(n_bytes) if self.said.len() < GREETING_BYTES => {
+            Ok(n_bytes) if 0 < n_bytes && self.said.len() < GREETING_BYTES => {
                 self.said.extend(bytes.iter().take(n_bytes));
-                PeerState::Here
+                true
             }
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                PeerState::Here
-            }
-            // A stranger sends too much; a killed process resets the connection.
-            _ => PeerState::Gone,
+            // A stranger sends too much.
+            Ok(_) => false,
+            // A killed process resets the connection.
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         }
     }
 

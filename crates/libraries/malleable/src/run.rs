@@ -8,6 +8,7 @@ mod preparing;
 mod saving;
 mod switch;
 
+use crate::alarm::{RepeatedCheck, give_up};
 use crate::control::slurm_job;
 use crate::coordinator::{CheckInput, Coordinator};
 use crate::data::State;
@@ -17,21 +18,19 @@ use crate::options::Options;
 use crate::order::SentOrder;
 use crate::present_ranks::{Member, PresentRanks};
 use crate::protocol::ResizeAction;
+use crate::ready::Prepared;
 use crate::spawn::companion::{self, PeerConnections};
-use crate::spawn::{is_open_mpi, place, started_by};
+use crate::spawn::{place, started_by};
 use crate::tags::Tag;
-use arrival::JoinedRank;
 use ending::Ending;
 use mpi::{Comm, Mpi, Nodes};
 use preparing::{NOBODY_WATCHES, Preparing};
 use resize_api::{Resize, Spawn};
 use saving::{Resume, Saver};
-use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{Builder, available_parallelism};
+use std::thread::available_parallelism;
 use std::time::Duration;
 use switch::Underway;
 
@@ -89,7 +88,7 @@ enum RankPhase {
     /// Constant data are moving.
     Moving(Box<Underway>),
     /// This rank is new, and waits for its place.
-    Arriving(Box<JoinedRank>),
+    Arriving(Box<Prepared>),
     /// The state is in a checkpoint.
     Resuming(Box<Resume>),
     /// This rank has left.
@@ -104,8 +103,8 @@ impl Malleable {
     /// used, or a new process cannot join the others.
     pub fn begin(options: Options) -> Result<Self, Error> {
         options.problem.clone().map_or(Ok(()), Err)?;
-        let mut parent_watch = None;
-        let watch = || parent_watch = Some(ParentWatch::watch());
+        let mut parent_watch = RepeatedCheck::NONE;
+        let watch = || parent_watch = watch_parent();
         let mpi = Mpi::init_dynamic(nodes_of(&options), watch)?;
         mpi.abort_on_panic()?;
         if let Some(parent) = mpi.take_parent()? {
@@ -127,14 +126,22 @@ impl Malleable {
         if obstacle.is_some() && min < max {
             return Self::begin_parked(mpi, options, comm, obstacle);
         }
-        let members = comm.allgather(&[Member::own(0)])?;
+        Self::launched(mpi, options, comm, (0, obstacle))
+    }
+
+    /// Begins the program on the ranks of a communicator that a launcher has started; `world` is the id of this rank's
+    /// world.
+    fn launched(
+        mpi: Arc<Mpi>,
+        options: Options,
+        comm: Comm,
+        (world, obstacle): (u64, Option<String>),
+    ) -> Result<Self, Error> {
+        let members = comm.allgather(&[Member::own(world)])?;
         let ranks = PresentRanks::of(comm, members)?;
-        let is_open_mpi = is_open_mpi(&mpi);
         let phase = Resume::phase(&options, &ranks)?;
-        let coordinator = ranks
-            .is_first()
-            .then(|| Coordinator::new(&options, &ranks, is_open_mpi))
-            .transpose()?;
+        let coordinator =
+            ranks.is_first().then(|| Coordinator::new(&options, &ranks)).transpose()?;
         Ok(Self::of(mpi, options, ranks, phase, (coordinator, obstacle)))
     }
 
@@ -149,18 +156,16 @@ impl Malleable {
         let is_companion = options.method.spawn == Spawn::Companion;
         let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
         let obstacle = obstacle.or_else(|| none().map(str::to_owned));
-        let (iteration, until_look) = (0, None);
-        let is_stuck = false;
         Self {
             mpi,
             options,
             ranks,
-            iteration,
+            iteration: 0,
             is_new,
-            until_look,
+            until_look: None,
             phase,
             obstacle,
-            is_stuck,
+            is_stuck: false,
             launched: None,
             ending: Ending::default(),
             mark: String::new(),
@@ -289,7 +294,7 @@ impl Malleable {
         let sleeping = self.launched.as_ref().map(|launched| launched.sleeping(&worlds));
         let (iteration, obstacle) = (self.iteration, self.obstacle.clone());
         let mut input = CheckInput { iteration, obstacle, sleeping, ..CheckInput::default() };
-        match &self.phase {
+        match &mut self.phase {
             RankPhase::Preparing(preparing) => {
                 (input.is_spawned, input.joined) = (preparing.is_spawned(), preparing.seen());
                 input.is_late = preparing.is_late();
@@ -317,7 +322,7 @@ fn hear(ranks: &PresentRanks) -> Result<SentOrder, Error> {
 /// Variables with the number of ranks that a launcher has started on this node.
 const LOCAL: [&str; 2] = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"];
 
-/// Nodes of a program with these options.
+/// Ranks that may share the nodes of a program with these options.
 fn nodes_of(options: &Options) -> Nodes {
     let number = |names: [&str; 2]| {
         names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok()).unwrap_or(1)
@@ -338,44 +343,23 @@ fn is_crowded(n_cores: usize, n_local: u32, of_one_node: Option<&Options>) -> bo
 /// Time between two checks.
 const NAP: Duration = Duration::from_millis(500);
 
-/// Watch for the end of the parent process, until it is dropped: a process that has not joined it yet ends with it.
+/// Watches for the end of the parent process, if it is visible from here, until the result is dropped: a process that has
+/// not joined it yet ends with it.
 ///
 /// The launcher of Open MPI 5 ends all that it has started when a rank dies, but sometimes forgets processes that begin
 /// at that moment (in 8 of 45 runs of the faults in `tests/it/resizing.rs`): they would wait in `MPI_Init` forever, and
 /// the launcher for them.
-#[derive(Debug)]
-struct ParentWatch {
-    /// Sender whose drop ends the watch.
-    _alive: Option<Sender<()>>,
-}
-
-impl ParentWatch {
-    /// Watches the process that started this one, if it is visible from here.
-    fn watch() -> Self {
-        let starter = started_by().filter(|(at, _)| *at == place());
-        let Some((_, pid)) = starter else { return Self { _alive: None } };
-        let entry = format!("/proc/{pid}");
-        let (alive, ended) = channel::<()>();
-        let watch = move || {
-            while ended.recv_timeout(NAP) == Err(RecvTimeoutError::Timeout) {
-                if !Path::new(&entry).exists() {
-                    give_up();
-                }
-            }
-        };
-        // If the thread cannot be started, there is no watch.
-        let thread = Builder::new().name("orphan".to_owned()).spawn(watch);
-        Self { _alive: thread.is_ok().then_some(alive) }
-    }
-}
-
-fn give_up() {
-    // Without standard error, the exit code shows it.
-    let _written = writeln!(
-        std::io::stderr(),
-        "the process that has started this one is gone before this one could join it; this process ends."
-    );
-    std::process::abort();
+fn watch_parent() -> RepeatedCheck {
+    let starter = started_by().filter(|(at, _)| *at == place());
+    let Some((_, pid)) = starter else { return RepeatedCheck::NONE };
+    let entry = PathBuf::from(format!("/proc/{pid}"));
+    RepeatedCheck::start("orphan", NAP, move || {
+        if !entry.exists() {
+            give_up(
+                "the process that has started this one is gone before this one could join it; this process ends.",
+            );
+        }
+    })
 }
 
 #[cfg(test)]

@@ -76,15 +76,12 @@ impl Preparation {
         let plan = self.share()?;
         let own = self.backstage.rank();
         let started = self.start_all(&plan);
-        let verdict = self.advisor(&started);
-        let (children, ()) = match (started, verdict) {
-            (Ok(children), Ok(())) => (children, ()),
-            (Ok(children), Err(error)) => {
-                send_away(children)?;
-                return Err(error);
-            }
-            (Err(error), _) => return Err(error),
-        };
+        let agreed = self.agree(&started);
+        let children = started?;
+        if let Err(error) = agreed {
+            send_away(children)?;
+            return Err(error);
+        }
         self.progress.0.store(true, Ordering::Release);
         let spawned = Instant::now();
         let bridge = if let Some(launched) = &self.launched {
@@ -123,7 +120,7 @@ impl Preparation {
 
     /// Agrees whether all processes have started: rank 0 collects the results of all sources, and sends them the
     /// verdict.
-    fn advisor(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
+    fn agree(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
         let (come, verdict) =
             (OfChange::Come.number(self.serial), OfChange::Verdict.number(self.serial));
         let why = started.as_ref().err().map_or_else(String::new, ToString::to_string);
@@ -186,22 +183,18 @@ impl Preparation {
         } else {
             pairs.map(|(start, alone)| self.start_one(start, alone, never_comes)).collect()
         };
-        let mut children = Vec::new();
-        let mut failed = None;
+        alone.into_iter().try_for_each(Comm::free)?;
+        let (mut children, mut failed) = (Vec::new(), Ok(()));
         for (start, result) in starts.into_iter().zip(results) {
             match result {
                 Ok(child) => children.push((start, child)),
-                Err(error) => failed = Some(error),
+                Err(error) => failed = Err(error),
             }
         }
-        alone.into_iter().try_for_each(Comm::free)?;
-        match failed {
-            None => Ok(children),
-            Some(error) => {
-                send_away(children)?;
-                Err(error)
-            }
+        if failed.is_err() {
+            send_away(std::mem::take(&mut children))?;
         }
+        failed.map(|()| children)
     }
 
     fn start_one(
@@ -215,9 +208,7 @@ impl Preparation {
         // Launchers pass their own variables on, but not those of a rank.
         words.push(ENV.into());
         words.push(mark(self.serial).into());
-        if !settings.is_empty() {
-            words.extend(settings.iter().map(|(name, value)| format!("{name}={value}").into()));
-        }
+        words.extend(settings.iter().map(|(name, value)| format!("{name}={value}").into()));
         if never_comes {
             words.extend(["/bin/sleep".into(), "1000".into()]);
         } else {
@@ -248,7 +239,7 @@ pub(crate) fn mark(serial: u16) -> String {
 /// Scope in which process ids are unique: the host, and the namespace.
 pub(crate) fn place() -> String {
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}-{}", crate::control::host(), namespace.display())
+    format!("{}-{}", files::host_name(), namespace.display())
 }
 
 /// Process that has started this one: its [`place`] and process id.

@@ -17,6 +17,9 @@ pub(crate) enum SpawnError {
     /// Rank 0 did not send the plan, or gave the resize up.
     #[error("rank 0 gave up the resize")]
     GivenUp,
+    /// There is no thread that prepares the resize.
+    #[error("{0}")]
+    Thread(String),
     /// The end of processes that leave cannot be watched.
     #[error("the end of processes cannot be watched: {0}")]
     Watch(String),

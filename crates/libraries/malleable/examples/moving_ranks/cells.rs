@@ -1,7 +1,7 @@
 //! A state with data of every class, whose contents encode their positions.
 
-use malleable::{Csr, Cut, Data, State};
-use resize_plan::{Partition, PartitionError};
+use malleable::{Bridge, Comm, Csr, Cut, Data, State};
+use resize_plan::Partition;
 use std::sync::Arc;
 
 /// Cells of a field of 10 rows with 6 columns.
@@ -139,6 +139,11 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// All ranks of `comm`, as a bridge.
+    pub(crate) fn bridge<'c>(&self, comm: &'c Comm) -> Bridge<'c> {
+        Bridge { comm, sources: self.sources.to_vec(), targets: self.targets.to_vec() }
+    }
+
     /// State of a rank before.
     pub(crate) fn before(&self, rank: u32) -> Cells {
         // A program may begin with any blocks.
@@ -162,20 +167,14 @@ impl Change {
 fn held(ranks: &[u32], rank: u32, cut: Cut, by: Cut) -> Cells {
     let Some(part) = ranks.iter().position(|one| *one == rank) else { return Cells::empty(cut) };
     let n_parts = ranks.len() as u32;
-    let rows = |partition: Result<Partition, PartitionError>| {
-        let partition = partition.expect("there are parts");
-        partition.rows_of(part as u32).flatten().collect::<Vec<_>>()
-    };
-    let lengths = || (0..N_CELLS).map(|row| u64::from(length(row))).collect::<Vec<_>>();
+    let rows = |partition: Partition| partition.rows_of(part as u32).flatten().collect::<Vec<_>>();
     let own = match by {
-        Cut::Even => Partition::even(N_CELLS, n_parts),
-        Cut::Weighted => Partition::weighted(&lengths(), n_parts),
-        Cut::Aligned(block) => Partition::aligned(N_CELLS, n_parts, block),
-        Cut::Cyclic(block) => Partition::cyclic(N_CELLS, n_parts, block),
-        Cut::Blocks2d { n_columns } => {
-            Partition::blocks_2d(N_CELLS / n_columns, n_columns, n_parts)
+        Cut::Weighted => {
+            let lengths = (0..N_CELLS).map(|row| u64::from(length(row))).collect::<Vec<_>>();
+            Partition::weighted(&lengths, n_parts)
         }
-        Cut::Given(bounds) => Partition::given(bounds(N_CELLS, n_parts)),
+        _ => by.partition(N_CELLS, n_parts),
     };
-    Cells::of(cut, &rows(own), &rows(Partition::even(N_OTHERS, n_parts)))
+    let others = Partition::even(N_OTHERS, n_parts).expect("there are parts");
+    Cells::of(cut, &rows(own.expect("there are parts")), &rows(others))
 }

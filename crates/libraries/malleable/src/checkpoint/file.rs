@@ -1,7 +1,7 @@
 //! Files of a checkpoint: their paths and names, and errors for unusable files.
 
 use super::CheckpointError;
-use super::format::{self, Fault, FileHeader, HEADER_BYTES, VERSION};
+use super::format::{self, FileFault, FileHeader, HEADER_BYTES};
 use super::index::Index;
 use files::Draft;
 use std::fs::File;
@@ -72,23 +72,23 @@ impl Found {
             Ok(file) => file,
             // If it is unknown whether there is one, the program must not begin anew and overwrite it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(refusal(path, Fault::Unread(error))),
+            Err(error) => return Err(unusable(path, error)),
         };
-        let (header, index) = format::first(&file).map_err(|fault| refusal(path, fault))?;
+        let (header, index) = format::first(&file).map_err(|fault| unusable(path, fault))?;
         let this = program();
         if index.program != this {
             let (path, written_by) = (path.to_owned(), index.program);
             return Err(CheckpointError::Program { path, written_by, this });
         }
         let at = constants_at(path, index.constants);
-        let constants = File::open(&at).map_err(|error| refusal(&at, Fault::Unread(error)))?;
-        format::second(&constants, &header, &index).map_err(|fault| refusal(&at, fault))?;
+        let constants = File::open(&at).map_err(|error| unusable(&at, error))?;
+        format::second(&constants, &header, &index).map_err(|fault| unusable(&at, fault))?;
         Ok(Some(Self { path: path.to_owned(), index, files: [file, constants] }))
     }
 
     /// Error for content that is inconsistent.
     pub(super) fn damaged(&self) -> CheckpointError {
-        refusal(&self.path, Fault::Damaged)
+        unusable(&self.path, FileFault::Damaged)
     }
 
     /// Reads a part of the arrays.
@@ -103,15 +103,9 @@ impl Found {
     }
 }
 
-fn refusal(path: &Path, fault: Fault) -> CheckpointError {
-    let path = path.to_owned();
-    match fault {
-        Fault::Unread(source) => CheckpointError::File { path, source },
-        Fault::Foreign => CheckpointError::Foreign { path },
-        Fault::Version(found) => CheckpointError::Version { path, found, known: VERSION },
-        Fault::Truncated => CheckpointError::Truncated { path },
-        Fault::Damaged => CheckpointError::Damaged { path },
-    }
+/// Error for a file with this defect.
+fn unusable(path: &Path, fault: impl Into<FileFault>) -> CheckpointError {
+    CheckpointError::Unusable { path: path.to_owned(), fault: fault.into() }
 }
 
 /// Path of the file of constant data with this id.
@@ -135,10 +129,8 @@ pub(super) fn all_constants(path: &Path) -> Vec<PathBuf> {
 
 /// Name of this program with its own arguments: those of this library may differ between runs.
 pub(super) fn program() -> String {
-    let name = std::env::current_exe().unwrap_or_default();
-    let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (_, own) = crate::Options::parse(std::env::args().skip(1));
-    std::iter::once(name).chain(own).collect::<Vec<_>>().join(" ")
+    std::iter::once(crate::control::program_name()).chain(own).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -171,9 +163,9 @@ mod tests {
         write(&path, 1, false);
         assert_eq!(found(&path), Some(1));
         for n_bytes in [0, 10, 100] {
-            std::fs::write(Draft::of(&path).place(), vec![b'x'; n_bytes]).unwrap();
-            std::fs::write(Draft::of(&constants_at(&path, 2)).place(), vec![b'x'; n_bytes])
-                .unwrap();
+            for file in [path.clone(), constants_at(&path, 2)] {
+                std::fs::write(Draft::of(&file).place(), vec![b'x'; n_bytes]).unwrap();
+            }
             assert_eq!(found(&path), Some(1));
         }
         write(&path, 2, true);
@@ -194,7 +186,7 @@ mod tests {
         let said = Found::at(&path).unwrap_err().to_string();
         assert!(said.contains("is damaged") && said.contains(".constant-"), "{said}");
         std::fs::remove_file(constants_at(&path, 2)).unwrap();
-        assert!(matches!(Found::at(&path), Err(CheckpointError::File { .. })));
+        assert!(matches!(Found::at(&path), Err(CheckpointError::Unusable { .. })));
     }
 
     /// Regression: where the folder was not readable, or the name not valid, a program began anew and would have
@@ -204,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         let below = folder.path().join("file/state");
-        assert!(matches!(Found::at(&below), Err(CheckpointError::File { .. })));
+        assert!(matches!(Found::at(&below), Err(CheckpointError::Unusable { .. })));
     }
 
     /// Regression: a checkpoint without a folder, as in `--checkpoint cg.checkpoint`, lost its constant data as soon as

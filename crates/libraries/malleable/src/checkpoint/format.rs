@@ -3,7 +3,7 @@
 //! # Invariants
 //! - Only what was written is accepted: the header is checked word for word, the rest has a checksum that shows every
 //!   change of a word, and the index must describe the arrays to the last byte.
-//!  - A file of constant data has the id that the index names, whatever the file is called.
+//! - A file of constant data has the id that the index names, whatever the file is called.
 //!
 //! # Not here
 //! File names and error messages: `file`.
@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 const MAGIC: [u8; 8] = *b"SINTOCKP";
-pub(super) const VERSION: u64 = 1;
+const VERSION: u64 = 1;
 
 /// Header of a file.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -33,25 +33,28 @@ pub(super) struct FileHeader {
 
 pub(super) const HEADER_BYTES: u64 = size_of::<FileHeader>() as u64;
 
-/// Defect of bytes that are not a checkpoint file.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The bytes cannot be read.
-    Unread(io::Error),
-    /// The bytes are not a checkpoint.
+/// Defect of a checkpoint file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Unread(#[from] io::Error),
+    /// It is another kind of file.
+    #[error("is not a checkpoint; name another file with `--checkpoint`")]
     Foreign,
-    /// The bytes have this version.
+    /// Another version of this library wrote it.
+    #[error(
+        "has version {0}, and this program reads version {VERSION}; go on with the program that wrote it, or remove it to \
+         start anew"
+    )]
     Version(u64),
     /// There are fewer or more bytes than were written.
+    #[error("is cut off; remove it to start anew")]
     Truncated,
     /// The bytes differ from the written ones.
+    #[error("is damaged; remove it to start anew")]
     Damaged,
-}
-
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        Self::Unread(error)
-    }
 }
 
 /// Bytes that can be read at any position.
@@ -95,41 +98,45 @@ impl FileHeader {
 }
 
 /// Reads the header and the index of the first file.
-pub(super) fn first(file: &impl Bytes) -> Result<(FileHeader, Index), Fault> {
+pub(super) fn first(file: &impl Bytes) -> Result<(FileHeader, Index), FileFault> {
     let header = examine(file)?;
     let mut text = vec![0; usize::try_from(header.n_index).unwrap_or(0)];
     file.read_at(&mut text, HEADER_BYTES + header.n_body)?;
-    let index: Index = serde_json::from_slice(&text).map_err(|_| Fault::Damaged)?;
-    if header.id == index.constants { Ok((header, index)) } else { Err(Fault::Damaged) }
+    let index: Index = serde_json::from_slice(&text).map_err(|_| FileFault::Damaged)?;
+    if header.id == index.constants { Ok((header, index)) } else { Err(FileFault::Damaged) }
 }
 
 /// Checks that the file of constant data belongs to the first file.
-pub(super) fn second(file: &impl Bytes, first: &FileHeader, index: &Index) -> Result<(), Fault> {
+pub(super) fn second(
+    file: &impl Bytes,
+    first: &FileHeader,
+    index: &Index,
+) -> Result<(), FileFault> {
     let header = examine(file)?;
     let is_alone = header.id == first.id && header.n_index == 0;
     let is_whole = is_alone && index.describes([first.n_body, header.n_body]);
-    is_whole.then_some(()).ok_or(Fault::Damaged)
+    is_whole.then_some(()).ok_or(FileFault::Damaged)
 }
 
 /// Reads the header of a file and checks that the file is complete.
-fn examine(file: &impl Bytes) -> Result<FileHeader, Fault> {
+fn examine(file: &impl Bytes) -> Result<FileHeader, FileFault> {
     let n_bytes = file.n_bytes()?;
     let mut header = FileHeader::default();
     if n_bytes < HEADER_BYTES {
-        return Err(Fault::Truncated);
+        return Err(FileFault::Truncated);
     }
     file.read_at(bytemuck::bytes_of_mut(&mut header), 0)?;
     if header.magic != MAGIC {
-        return Err(Fault::Foreign);
+        return Err(FileFault::Foreign);
     }
     if header.version != VERSION {
-        return Err(Fault::Version(header.version));
+        return Err(FileFault::Version(header.version));
     }
     if n_bytes != HEADER_BYTES.saturating_add(header.n_body).saturating_add(header.n_index) {
-        return Err(Fault::Truncated);
+        return Err(FileFault::Truncated);
     }
     if header.checksum != checksum(file)? {
-        return Err(Fault::Damaged);
+        return Err(FileFault::Damaged);
     }
     Ok(header)
 }
@@ -156,7 +163,8 @@ fn checksum(file: &impl Bytes) -> io::Result<u64> {
 }
 
 /// Returns whether these are the two files of a checkpoint.
-pub(super) fn are_whole(variable: &[u8], constants: &[u8]) -> bool {
+#[must_use]
+pub fn are_checkpoint(variable: &[u8], constants: &[u8]) -> bool {
     let found = first(&variable);
     found.is_ok_and(|(header, index)| second(&constants, &header, &index).is_ok())
 }
@@ -180,14 +188,12 @@ mod tests {
     #[test]
     fn no_byte_can_be_another_one() {
         let whole = sample();
-        assert!(are_whole(&whole[0], &whole[1]));
+        assert!(are_checkpoint(&whole[0], &whole[1]));
         for which in 0..2 {
-            for at in 0..whole[which].len() {
-                for bit in 0..8 {
-                    let mut files = whole.clone();
-                    files[which][at] ^= 1 << bit;
-                    assert!(!are_whole(&files[0], &files[1]), "bit {bit} of byte {at}");
-                }
+            for bit in 0..8 * whole[which].len() {
+                let mut files = whole.clone();
+                files[which][bit / 8] ^= 1 << (bit % 8);
+                assert!(!are_checkpoint(&files[0], &files[1]), "bit {bit} of file {which}");
             }
         }
     }
@@ -199,13 +205,13 @@ mod tests {
             for n_bytes in 0..whole[which].len() {
                 let mut files = whole.clone();
                 files[which].truncate(n_bytes);
-                assert!(!are_whole(&files[0], &files[1]), "{n_bytes} bytes");
+                assert!(!are_checkpoint(&files[0], &files[1]), "{n_bytes} bytes");
             }
             let mut files = whole.clone();
             files[which].push(0);
-            assert!(!are_whole(&files[0], &files[1]));
+            assert!(!are_checkpoint(&files[0], &files[1]));
         }
-        assert!(!are_whole(&whole[1], &whole[0]));
-        assert!(!are_whole(&whole[0], &whole[0]));
+        assert!(!are_checkpoint(&whole[1], &whole[0]));
+        assert!(!are_checkpoint(&whole[0], &whole[0]));
     }
 }

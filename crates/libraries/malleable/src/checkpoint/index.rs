@@ -1,6 +1,6 @@
 //! Index of a checkpoint: the objects that it holds, and their positions.
 
-use crate::data::{Class, Cut, Data, Rows};
+use crate::data::{Class, Cut, Data, PartitionGroup, Rows};
 use resize_plan::Partition;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl Index {
                 let (n_per_row, arrays) = match &object.rows {
                     Rows::Even { n_per_row, array } => {
                         let width = array.element_bytes();
-                        let n_bytes = n_rows * (*n_per_row * width) as u64;
+                        let n_bytes = n_rows.saturating_mul((*n_per_row * width) as u64);
                         (*n_per_row, vec![place(object.class, width, n_bytes)])
                     }
                     Rows::Sparse { arrays, .. } => {
@@ -160,9 +160,8 @@ impl Index {
     /// Sizes of the variable and of the constant data, in bytes.
     pub(crate) fn n_bytes(&self) -> [u64; 2] {
         let objects = self.groups.iter().flat_map(|group| &group.objects);
-        let rows = objects.flat_map(|object| {
-            object.arrays.iter().map(|array| (object.is_constant, array.n_bytes))
-        });
+        let rows = objects
+            .flat_map(|kept| kept.arrays.iter().map(|array| (kept.is_constant, array.n_bytes)));
         let replicated = self.replicated.iter().map(|kept| (kept.is_constant, kept.array.n_bytes));
         let mut sums = [0, 0];
         rows.chain(replicated).for_each(|(is_constant, n)| sums[usize::from(is_constant)] += n);
@@ -171,7 +170,11 @@ impl Index {
 
     /// Returns the first object that differs from `data`, with what `data` has instead.
     pub(crate) fn difference(&self, data: &Data<'_>) -> Option<(String, String)> {
-        let (held, registered) = (self.words(), words(data));
+        let rows = |group: &PartitionGroup<'_>| {
+            Some((group.cut.encode(), Partition::even(group.n_rows, 1).ok()?))
+        };
+        let rows = data.groups.iter().filter_map(rows).collect::<Vec<_>>();
+        let (held, registered) = (self.words(), Self::of(data, &rows, &[]).words());
         if held == registered {
             return None;
         }
@@ -180,67 +183,40 @@ impl Index {
         Some((word(&held), word(&registered)))
     }
 
+    /// Describes the objects, for comparison with others.
     fn words(&self) -> Vec<String> {
+        let kind = |is_constant| if is_constant { "constant" } else { "variable" };
         let mut words = Vec::new();
         for kept in &self.replicated {
-            words.push(replicated(&kept.name, kept.is_constant, kept.form));
+            let (width, is_list) = kept.form;
+            let list = if is_list { "a list with elements" } else { "a value" };
+            words.push(format!(
+                "{} `{}`, {list} of {width} bytes",
+                kind(kept.is_constant),
+                kept.name
+            ));
         }
         for group in &self.groups {
             words.push(cut(group.cut[0]));
             for object in &group.objects {
+                let each = match object.n_per_row {
+                    0 => "entries".to_owned(),
+                    1 => "an element for each row".to_owned(),
+                    n => format!("{n} elements for each row"),
+                };
                 let widths = object.arrays.iter().map(|array| array.width).collect::<Vec<_>>();
-                words.push(rows(&object.name, object.is_constant, (object.n_per_row, &widths)));
+                let kind = kind(object.is_constant);
+                words.push(format!("{kind} `{}`, {each} of {widths:?} bytes", object.name));
             }
         }
         words
     }
 }
 
-/// Describes the registered data in words, for comparison.
-fn words(data: &Data<'_>) -> Vec<String> {
-    let mut words = Vec::new();
-    for object in &data.replicated {
-        let is_constant = object.class == Class::Constant;
-        words.push(replicated(object.name, is_constant, object.words.form()));
-    }
-    for group in &data.groups {
-        words.push(cut(group.cut.encode()[0]));
-        for object in &group.objects {
-            let (n_per_row, widths) = match &object.rows {
-                Rows::Even { n_per_row, array } => (*n_per_row, vec![array.element_bytes()]),
-                Rows::Sparse { arrays: [columns, values], .. } => {
-                    (0, vec![4, columns.element_bytes(), values.element_bytes()])
-                }
-            };
-            let is_constant = object.class == Class::Constant;
-            words.push(rows(object.name, is_constant, (n_per_row, &widths)));
-        }
-    }
-    words
-}
-
-fn kind(is_constant: bool) -> &'static str {
-    if is_constant { "constant" } else { "variable" }
-}
-
-fn replicated(name: &str, is_constant: bool, (width, is_list): (usize, bool)) -> String {
-    let list = if is_list { "a list with elements" } else { "a value" };
-    format!("{} `{name}`, {list} of {width} bytes", kind(is_constant))
-}
-
 fn cut(kind: u64) -> String {
     let kinds = ["even", "weighted", "aligned", "cyclic", "rectangular", "given"];
     let kind = usize::try_from(kind).ok().and_then(|kind| kinds.get(kind));
     format!("rows in {} parts", kind.unwrap_or(&"unknown"))
-}
-
-fn rows(name: &str, is_constant: bool, (n_per_row, widths): (usize, &[usize])) -> String {
-    let each = match n_per_row {
-        0 => "entries".to_owned(),
-        1 => "an element for each row".to_owned(),
-        n => format!("{n} elements for each row"),
-    };
-    format!("{} `{name}`, {each} of {widths:?} bytes", kind(is_constant))
 }
 
 /// Partitions the rows of a group among `n_parts` ranks; weights are those of its first sparse object.

@@ -5,7 +5,8 @@ use super::PIECE_BYTES;
 use super::file::Found;
 use super::index::{FileRange, Index, SavedGroup, begins, partition, stretches};
 use super::writing::FilePositions;
-use crate::data::{Cut, Data, Memory, Rows, Slot};
+use crate::data::{Cut, Data, Rows, Slot};
+use crate::error::with_causes;
 use crate::moving::MoveError;
 use crate::present_ranks::PresentRanks;
 use crate::tags::Tag;
@@ -32,31 +33,25 @@ pub(crate) fn load(
         let partition = dealer.partition(group.cut, kept)?;
         for (object, kept) in group.objects.iter_mut().zip(&kept.objects) {
             let first = kept.arrays[0];
-            let mut deal = Deal { partition: &partition, is_constant: kept.is_constant };
+            let from = (&partition, kept.is_constant);
             match &mut object.rows {
                 Rows::Even { n_per_row, array } => {
                     let row_bytes = *n_per_row * first.width;
-                    dealer.deal(&mut deal, &mut **array, (first, row_bytes), None)?;
+                    dealer.deal(from, &mut **array, (first, row_bytes), None)?;
                 }
                 Rows::Sparse { lengths, arrays } => {
-                    dealer.deal(&mut deal, lengths, (first, 4), None)?;
+                    dealer.deal(from, lengths, (first, 4), None)?;
                     let n_own = lengths.0.iter().map(|length| *length as usize).sum();
                     let begins = dealer.begins(kept.is_constant, first, kept.arrays[1]);
                     for (array, place) in arrays.iter_mut().zip(&kept.arrays[1..]) {
                         let uneven = Some((n_own, &*begins));
-                        dealer.deal(&mut deal, &mut **array, (*place, place.width), uneven)?;
+                        dealer.deal(from, &mut **array, (*place, place.width), uneven)?;
                     }
                 }
             }
         }
     }
     dealer.end()
-}
-
-/// Partition of an array, and the file that it is in.
-struct Deal<'a> {
-    partition: &'a Partition,
-    is_constant: bool,
 }
 
 /// Distributor of the state; only rank 0 has files.
@@ -91,19 +86,15 @@ impl Dealer<'_> {
             return divided(&[]).map_err(|error| MoveError::from(error).into());
         }
         let weighty = group.objects.iter().find(|object| object.n_per_row == 0);
-        let mut bounds = vec![0; n_parts as usize + 1];
+        let mut n_rows = vec![0; n_parts as usize];
         if let Some(object) = weighty.filter(|_| self.found.is_some()) {
             let lengths = self.lengths(object.is_constant, object.arrays[0]);
             if let Ok(parts) = divided(&lengths) {
-                let ends = (0..n_parts).scan(0, |end, part| {
-                    *end += parts.n_rows_of(part);
-                    Some(*end)
-                });
-                bounds = std::iter::once(0).chain(ends).collect();
+                n_rows = (0..n_parts).map(|part| parts.n_rows_of(part)).collect();
             }
         }
-        self.ranks.comm.broadcast(&mut bounds, 0)?;
-        Partition::given(bounds).map_err(|error| MoveError::from(error).into())
+        self.ranks.comm.broadcast(&mut n_rows, 0)?;
+        Partition::of_lengths(n_rows).map_err(|error| MoveError::from(error).into())
     }
 
     fn lengths(&mut self, is_constant: bool, place: FileRange) -> Vec<u32> {
@@ -125,33 +116,34 @@ impl Dealer<'_> {
         begins
     }
 
-    /// Gives each rank its part of an array; for sparse rows, `uneven` has its number of entries and
+    /// Gives each rank its part of an array with this partition; for sparse rows, `uneven` has its number of entries and
     /// the start of each row.
     fn deal(
         &mut self,
-        deal: &mut Deal<'_>,
+        (partition, is_constant): (&Partition, bool),
         array: &mut dyn Slot,
         (place, row_bytes): (FileRange, usize),
         uneven: Option<(usize, &[u64])>,
     ) -> Result<(), MpiError> {
         let rank = self.ranks.comm.rank();
-        let n_rows = usize::try_from(deal.partition.n_rows_of(rank)).unwrap_or(usize::MAX);
+        let n_rows = usize::try_from(partition.n_rows_of(rank)).unwrap_or(usize::MAX);
         let n_bytes = uneven.map_or(n_rows, |(n_own, _)| n_own) * row_bytes;
         let mut memory = array.allocator()(n_bytes / place.width.max(1));
         let begins = uneven.map(|(_, begins)| begins);
         if self.found.is_some() {
             for part in 1..self.ranks.size() {
-                let stretches = stretches(deal.partition, part, row_bytes as u64, begins);
-                self.send(deal.is_constant, place.at, stretches, part)?;
+                let stretches = stretches(partition, part, row_bytes as u64, begins);
+                self.send(is_constant, place.at, stretches, part)?;
             }
-            let mut places =
-                FilePositions::of(stretches(deal.partition, 0, row_bytes as u64, begins));
+            let mut places = FilePositions::of(stretches(partition, 0, row_bytes as u64, begins));
             let own = (*memory).as_mut();
             places.take(n_bytes, |to, from| {
-                self.read(deal.is_constant, &mut own[to], place.at + from);
+                self.read(is_constant, &mut own[to], place.at + from);
             });
         } else {
-            self.receive(&mut *memory)?;
+            for piece in (*memory).as_mut().chunks_mut(PIECE_BYTES) {
+                self.ranks.backstage.receive(piece, 0, Tag::Piece.number())?;
+            }
         }
         array.put(memory);
         Ok(())
@@ -176,16 +168,9 @@ impl Dealer<'_> {
         Ok(())
     }
 
-    fn receive(&self, memory: &mut dyn Memory) -> Result<(), MpiError> {
-        for piece in memory.as_mut().chunks_mut(PIECE_BYTES) {
-            self.ranks.backstage.receive(piece, 0, Tag::Piece.number())?;
-        }
-        Ok(())
-    }
-
     /// Agrees on all ranks whether an error occurred.
     fn end(self) -> Result<(), CheckpointError> {
-        let why = self.problem.as_ref().map_or_else(String::new, CheckpointError::with_causes);
+        let why = self.problem.as_ref().map_or_else(String::new, |error| with_causes(error));
         let why = self.ranks.tell(why)?;
         match self.problem {
             Some(problem) => Err(problem),

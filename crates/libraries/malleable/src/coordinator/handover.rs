@@ -1,5 +1,6 @@
 //! State that rank 0 hands over to the next rank 0.
 
+use crate::moving::Method;
 use crate::protocol::ActiveResize;
 use resize_api::{Resize, ResizeAnswer};
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,8 @@ pub(crate) struct HandoverState {
     pub(crate) resizes: Vec<Resize>,
     /// Size and measured time of an iteration, in seconds.
     pub(crate) seen: Vec<(u32, f64)>,
-    /// Index of the method that was best in the trial.
-    pub(crate) method: Option<usize>,
+    /// Method that was best in the trial.
+    pub(crate) method: Option<Method>,
     /// Resize by which another process becomes rank 0.
     pub(crate) attempt: Option<ActiveResize>,
     /// Hosts of ranks that leave.

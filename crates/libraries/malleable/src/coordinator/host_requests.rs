@@ -1,5 +1,6 @@
 //! Requests places for new ranks from a manager.
 
+use crate::error::with_causes;
 use crate::manager::{
     GrantedHost, HostFile, Launcher, Manager, PlaceRequest, Reply, Slurm, SlurmJob, StartMethod,
     Ticket,
@@ -120,17 +121,9 @@ fn slurm(options: &Options, present: &[String], is_open_mpi: bool) -> Result<Slu
     let launcher = if is_open_mpi { Launcher::OpenMpi } else { Launcher::Mpich };
     let job = SlurmJob::of(|name| std::env::var(name).ok(), launcher);
     let placed = (placement(options), present);
-    job.and_then(|job| Slurm::new(job, launcher, placed, patience(options))).map_err(with_cause)
-}
-
-fn with_cause(error: impl std::error::Error) -> String {
-    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
-    format!("{error}{cause}")
-}
-
-/// Largest time to wait for nodes.
-fn patience(options: &Options) -> std::time::Duration {
-    10 * options.deadline
+    // Other jobs may have to give nodes first, which takes longer than a step of a resize.
+    job.and_then(|job| Slurm::new(job, launcher, placed, 10 * options.deadline))
+        .map_err(|error| with_causes(&error))
 }
 
 fn placement(options: &Options) -> resize_plan::Placement {

@@ -48,24 +48,26 @@ impl Coordinator {
         let request = self.control.as_ref().and_then(|control| control.take_request());
         let decision_input = self.decision_input(input.iteration, ranks);
         if let Some(request) = request {
-            let decision =
-                self.advisor.weigh(&decision_input, request.size).map(|advice| advice.decision);
-            let (size, reason, hosts) = (request.size, request.from, request.hosts);
-            return Some(Wanted { size, reason, request_id: Some(request.id), hosts, decision });
+            let advice = self.advisor.weigh(&decision_input, request.size);
+            return Some(Wanted {
+                size: request.size,
+                reason: request.from,
+                request_id: Some(request.id),
+                hosts: request.hosts,
+                decision: advice.map(|advice| advice.decision),
+            });
         }
-        if let Some(size) = self.stretch.take_requested() {
+        let (size, reason, decision) = if let Some(size) = self.stretch.take_requested() {
             // Tools only know the largest range of any program.
-            let size = size.clamp(self.handover.sizes.0, self.handover.sizes.1);
-            let (reason, hosts) = ("tunlet".to_owned(), Vec::new());
-            return Some(Wanted { size, reason, request_id: None, hosts, decision: None });
-        }
-        if let Some(size) = self.scheduled(input.iteration) {
-            let (reason, hosts) = ("schedule".to_owned(), Vec::new());
-            return Some(Wanted { size, reason, request_id: None, hosts, decision: None });
-        }
-        let advice = self.advisor.advice(&decision_input)?;
-        let (size, reason, hosts) = (advice.size, crate::record::BY_MODEL.to_owned(), Vec::new());
-        Some(Wanted { size, reason, request_id: None, hosts, decision: Some(advice.decision) })
+            (size.clamp(self.handover.sizes.0, self.handover.sizes.1), "tunlet", None)
+        } else if let Some(size) = self.scheduled(input.iteration) {
+            (size, "schedule", None)
+        } else {
+            let advice = self.advisor.advice(&decision_input)?;
+            (advice.size, crate::record::BY_MODEL, Some(advice.decision))
+        };
+        let (reason, hosts) = (reason.to_owned(), Vec::new());
+        Some(Wanted { size, reason, request_id: None, hosts, decision })
     }
 
     /// Skips the schedule before this iteration, at which the program continues; the last of the skipped
@@ -108,8 +110,7 @@ impl Coordinator {
         if size < min || max < size {
             return Some(Err(format!("the program runs on {min} to {max} ranks")));
         }
-        let hosts_present = ranks.members.iter().map(crate::present_ranks::Member::host);
-        let hosts_present = hosts_present.collect::<Vec<_>>();
+        let hosts_present = ranks.hosts();
         let there = (&*ranks.worlds(), &*hosts_present);
         let (targets, strategy) = ResizePlan::seats(there, size, self.options.method.strategy);
         let deadline_ms = u64::try_from(self.options.deadline.as_millis()).unwrap_or(u64::MAX);
@@ -194,13 +195,9 @@ impl Coordinator {
     fn adopt_plan(&mut self, mut plan: ResizePlan, strategy: Strategy) {
         self.handover.serial = self.handover.serial.wrapping_add(1);
         plan.serial = self.handover.serial;
-        let method = self.method();
-        match method {
-            Some(method) => plan.set_method(method),
-            None => plan.method = self.handover.method,
-        }
+        plan.method = self.method().or(self.handover.method);
         if let Some(attempt) = self.protocol.active_mut() {
-            attempt.is_overlapping = plan.method() != Some(Method::Sync);
+            attempt.is_overlapping = plan.method != Some(Method::Sync);
         }
         let is_forced = strategy != self.options.method.strategy;
         self.note(|resize| {

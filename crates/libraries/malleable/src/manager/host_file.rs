@@ -1,7 +1,7 @@
 //! Manager for the hosts of a host file, or for this host only.
 
 use super::hosts::is_same;
-use super::{GrantedHost, Host, Hosts, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets};
+use super::{Host, Hosts, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets};
 use host_list::HostFileError;
 use resize_plan::Placement;
 use std::collections::BTreeMap;
@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 pub struct HostFile {
     hosts: Hosts,
     tickets: Tickets,
-    granted: BTreeMap<Ticket, Vec<GrantedHost>>,
-    refused: BTreeMap<Ticket, String>,
+    replies: BTreeMap<Ticket, Reply>,
 }
 
 impl HostFile {
@@ -49,23 +48,15 @@ impl HostFile {
     }
 
     fn of(hosts: Hosts) -> Self {
-        let (granted, refused) = (BTreeMap::new(), BTreeMap::new());
-        Self { hosts, tickets: Tickets::default(), granted, refused }
+        Self { hosts, tickets: Tickets::default(), replies: BTreeMap::new() }
     }
 
     fn why_not(&self, request: &PlaceRequest) -> String {
-        let n_free = self.hosts.n_free(request);
-        let n_ranks = request.n_ranks;
+        let (n_free, n_ranks) = (self.hosts.n_free(request), request.n_ranks);
+        let slots = format!("{n_ranks} slots are needed, but {n_free} are free");
         match request.hosts.as_slice() {
-            [] => format!(
-                "{n_ranks} slots are needed, but {n_free} are free; name more hosts in `--hostfile FILE`"
-            ),
-            hosts => {
-                format!(
-                    "{n_ranks} slots are needed, but {n_free} are free on `{}`",
-                    hosts.join(",")
-                )
-            }
+            [] => format!("{slots}; name more hosts in `--hostfile FILE`"),
+            hosts => format!("{slots} on `{}`", hosts.join(",")),
         }
     }
 }
@@ -73,26 +64,20 @@ impl HostFile {
 impl Manager for HostFile {
     fn request(&mut self, request: &PlaceRequest) -> Ticket {
         let ticket = self.tickets.next();
-        match self.hosts.take(request) {
-            Some(places) => drop(self.granted.insert(ticket, places)),
-            None => drop(self.refused.insert(ticket, self.why_not(request))),
-        }
+        let places = self.hosts.take(request);
+        let reply = places.map_or_else(|| Reply::Refused(self.why_not(request)), Reply::Granted);
+        self.replies.insert(ticket, reply);
         ticket
     }
 
     fn poll(&mut self, ticket: Ticket) -> Reply {
-        if let Some(why) = self.refused.remove(&ticket) {
-            return Reply::Refused(why);
-        }
-        match self.granted.get(&ticket) {
-            Some(places) => Reply::Granted(places.clone()),
-            None => Reply::Refused("the request was withdrawn".to_owned()),
-        }
+        let withdrawn = || Reply::Refused("the request was withdrawn".to_owned());
+        self.replies.get(&ticket).cloned().unwrap_or_else(withdrawn)
     }
 
     fn withdraw(&mut self, ticket: Ticket) {
-        for place in self.granted.remove(&ticket).into_iter().flatten() {
-            self.hosts.free(&place.host, place.n_ranks);
+        if let Some(Reply::Granted(places)) = self.replies.remove(&ticket) {
+            places.iter().for_each(|place| self.hosts.free(&place.host, place.n_ranks));
         }
     }
 

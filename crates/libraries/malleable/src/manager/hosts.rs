@@ -31,7 +31,7 @@ impl Hosts {
 
     /// Adds a host. A known host gets more slots.
     pub fn add(&mut self, host: Host) {
-        match self.hosts.iter_mut().find(|known| is_same(&known.name, &host.name)) {
+        match self.find(&host.name) {
             Some(known) => known.n_slots += host.n_slots,
             None => self.hosts.push(host),
         }
@@ -67,24 +67,18 @@ impl Hosts {
         });
         let nodes = nodes.collect::<Vec<_>>();
         let near = self.near(request, &nodes);
-        let placed = match &near {
-            Some(near) => {
-                let count = |ranks: &Vec<usize>| u32::try_from(ranks.len()).unwrap_or(u32::MAX);
-                near.iter().map(count).collect()
-            }
-            None => place(self.placement, &nodes, request.n_ranks).unwrap_or_default(),
+        let counts = |near: &Vec<Vec<usize>>| {
+            near.iter().map(|ranks| u32::try_from(ranks.len()).unwrap_or(u32::MAX)).collect()
         };
+        let anywhere = || place(self.placement, &nodes, request.n_ranks).unwrap_or_default();
+        let placed: Vec<u32> = near.as_ref().map_or_else(anywhere, counts);
         let near = near.unwrap_or_else(|| vec![Vec::new(); placed.len()]);
         let hosts = self.hosts.iter_mut().zip(placed).zip(near);
         let taken = hosts.filter(|((_, n_ranks), _)| 0 < *n_ranks);
         let places = taken.map(|((host, n_ranks), ranks)| {
             host.n_busy += n_ranks;
-            GrantedHost {
-                host: host.name.clone(),
-                n_ranks,
-                ranks,
-                start_method: host.start_method.clone(),
-            }
+            let (host, start_method) = (host.name.clone(), host.start_method.clone());
+            GrantedHost { host, n_ranks, ranks, start_method }
         });
         Some(places.collect())
     }
@@ -109,13 +103,16 @@ impl Hosts {
 
     /// Counts a rank that was started without a request. False if its host is not known.
     pub fn occupy(&mut self, name: &str) -> bool {
-        let host = self.hosts.iter_mut().find(|host| is_same(&host.name, name));
-        host.map(|host| host.n_busy += 1).is_some()
+        self.find(name).map(|host| host.n_busy += 1).is_some()
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Host> {
+        self.hosts.iter_mut().find(|host| is_same(&host.name, name))
     }
 
     /// Frees slots of a host.
     pub fn free(&mut self, name: &str, n_ranks: u32) {
-        if let Some(host) = self.hosts.iter_mut().find(|host| is_same(&host.name, name)) {
+        if let Some(host) = self.find(name) {
             host.n_busy = host.n_busy.saturating_sub(n_ranks);
         }
     }

@@ -10,8 +10,6 @@
 mod commands;
 mod thread;
 
-pub use commands::CommandError;
-
 use super::hosts::is_same;
 use super::{GrantedHost, Host, Hosts, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets};
 use resize_plan::Placement;
@@ -56,9 +54,6 @@ pub enum SlurmError {
         /// Variable that is not set.
         variable: &'static str,
     },
-    /// A command of Slurm failed.
-    #[error(transparent)]
-    Command(#[from] CommandError),
     /// The list of the job's nodes is malformed.
     #[error("`SLURM_JOB_NODELIST` is not understood")]
     Nodes(#[from] host_list::NodeListError),
@@ -138,8 +133,8 @@ pub struct Slurm {
 enum Asked {
     /// Waiting until the thread has nodes for this request.
     Borrowing(PlaceRequest),
-    Granted(Vec<GrantedHost>),
-    Refused(String),
+    /// Granted or refused.
+    Answered(Reply),
 }
 
 impl Slurm {
@@ -220,7 +215,7 @@ impl Manager for Slurm {
         self.adopt();
         let ticket = self.tickets.next();
         let asked = if let Some(places) = self.hosts.take(request) {
-            Asked::Granted(places)
+            Asked::Answered(Reply::Granted(places))
         } else {
             let n_missing = request.n_ranks.saturating_sub(self.hosts.n_free(request));
             let n_nodes = n_missing.div_ceil(self.job.slots_per_node);
@@ -237,30 +232,29 @@ impl Manager for Slurm {
         let Some(asked) = self.requests.remove(&ticket) else {
             return Reply::Refused("the request was withdrawn".to_owned());
         };
-        let (asked, reply) = match asked {
+        let reply = match asked {
+            Asked::Answered(reply) => reply,
             Asked::Borrowing(request) => match self.thread.answer(ticket) {
-                Ok(Some(lent)) => {
-                    let places = self.serve(&request, lent);
-                    (Asked::Granted(places.clone()), Reply::Granted(places))
+                Ok(Some(lent)) => Reply::Granted(self.serve(&request, lent)),
+                Err(why) => Reply::Refused(why),
+                Ok(None) => {
+                    self.requests.insert(ticket, Asked::Borrowing(request));
+                    return Reply::Pending(self.thread.waiting());
                 }
-                Ok(None) => (Asked::Borrowing(request), Reply::Pending(self.thread.waiting())),
-                Err(why) => (Asked::Refused(why.clone()), Reply::Refused(why)),
             },
-            Asked::Granted(places) => (Asked::Granted(places.clone()), Reply::Granted(places)),
-            Asked::Refused(why) => (Asked::Refused(why.clone()), Reply::Refused(why)),
         };
-        self.requests.insert(ticket, asked);
+        self.requests.insert(ticket, Asked::Answered(reply.clone()));
         reply
     }
 
     fn withdraw(&mut self, ticket: Ticket) {
         match self.requests.remove(&ticket) {
             Some(Asked::Borrowing(_)) => self.thread.order(SlurmOrder::Forget(ticket)),
-            Some(Asked::Granted(places)) => {
+            Some(Asked::Answered(Reply::Granted(places))) => {
                 places.iter().for_each(|place| self.hosts.free(&place.host, place.n_ranks));
                 self.return_unused();
             }
-            Some(Asked::Refused(_)) | None => {}
+            Some(Asked::Answered(_)) | None => {}
         }
     }
 
@@ -276,10 +270,6 @@ impl Manager for Slurm {
 
     fn companions(&self) -> Vec<u64> {
         self.lent.iter().map(|lent| lent.job).collect()
-    }
-
-    fn slots_per_node(&self) -> Option<u32> {
-        Some(self.job.slots_per_node)
     }
 }
 

@@ -234,11 +234,7 @@ fn partition_held(
         return Err(MoveError::Total { name, held: n_held, said: group.n_rows });
     }
     if group.cut.is_blocks() {
-        let ends = held_by.iter().scan(0, |end, (_, held)| {
-            *end += held.n_own;
-            Some(*end)
-        });
-        return Ok(Partition::given(std::iter::once(0).chain(ends).collect())?);
+        return Ok(Partition::of_lengths(held_by.iter().map(|(_, held)| held.n_own))?);
     }
     let n_sources = u32::try_from(held_by.len()).unwrap_or(u32::MAX);
     let partition = group.cut.partition(group.n_rows, n_sources)?;

@@ -1,7 +1,7 @@
 //! Arrival of a new rank: it waits until the first source calls it.
 
 use super::arrival_command::{ArrivalCommand, hear};
-use super::preparing::Watchdog;
+use super::preparing::watchdog;
 use super::switch::{Underway, moved_within};
 use super::{Malleable, RankPhase, Step};
 use crate::data::{Data, State};
@@ -20,16 +20,6 @@ const PATIENCE: Duration = Duration::from_hours(24);
 /// Time spent on moving data before the next check for a call.
 const STINT: Duration = Duration::from_millis(5);
 
-/// New rank that has joined, and has no data yet.
-#[derive(Debug)]
-pub(super) struct JoinedRank(Prepared);
-
-impl JoinedRank {
-    pub(super) fn of(prepared: Prepared) -> Self {
-        Self(prepared)
-    }
-}
-
 impl Malleable {
     /// Joins the ranks that started this process.
     pub(super) fn arrive(
@@ -37,7 +27,7 @@ impl Malleable {
         options: Options,
         parent: Option<Intercomm>,
     ) -> Result<Self, Error> {
-        let watchdog = Watchdog::start(options.deadline, &Arc::default());
+        let watchdog = watchdog(options.deadline, &Arc::default());
         let patience = 3 * options.deadline;
         let joined = parent.map_or(Ok(None), |parent| spawn::arrive(&mpi, parent, patience));
         let arrived = joined.map_err(|error| Error::Join { why: error.to_string() })?;
@@ -48,14 +38,14 @@ impl Malleable {
             return Ok(Self::of(mpi, options, ranks, RankPhase::Gone, (None, None)));
         };
         let ranks = prepared.ranks.take().map_or_else(|| PresentRanks::alone(&mpi), Ok)?;
-        let phase = RankPhase::Arriving(Box::new(JoinedRank(prepared)));
+        let phase = RankPhase::Arriving(Box::new(prepared));
         Ok(Self::of(mpi, options, ranks, phase, (None, None)))
     }
 
     /// Waits for calls of the first source, and takes this rank's part of the data.
     pub(super) fn take_place<S: State>(
         &mut self,
-        JoinedRank(prepared): JoinedRank,
+        prepared: Prepared,
         state: &mut S,
     ) -> Result<Step, Error> {
         let mut underway = Underway::of(prepared);
@@ -63,21 +53,15 @@ impl Malleable {
             let at_most = if underway.is_travelling() { Duration::ZERO } else { PATIENCE };
             match hear(&underway.prepared, at_most)? {
                 Some(ArrivalCommand::Switch(iteration)) => break (iteration, Instant::now()),
-                Some(ArrivalCommand::Move) => {
-                    let mut data = Data::default();
-                    state.data(&mut data);
-                    underway.begin(&mut data)?;
-                }
+                Some(ArrivalCommand::Move) => underway.begin(&mut Data::of(state))?,
                 Some(ArrivalCommand::Leave) => return self.leave_unused(underway, state),
                 None if underway.is_travelling() => underway.wait(STINT)?,
                 None => return Err(Error::Silent { seconds: PATIENCE.as_secs_f64() }),
             }
         };
         self.iteration = iteration;
-        let mut data = Data::default();
-        state.data(&mut data);
-        let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
-        drop(data);
+        let (prepared, moved) =
+            underway.switch(&mut Data::of(state), moved_within(&self.options))?;
         self.settle(prepared, moved, called)?;
         Ok(Step::Continue)
     }

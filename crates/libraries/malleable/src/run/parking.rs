@@ -1,15 +1,11 @@
 //! A rank that sleeps while it is not wanted, since its library cannot start processes.
 
-use super::arrival::JoinedRank;
-use super::saving::Resume;
 use super::{Malleable, RankPhase, Step};
-use crate::coordinator::Coordinator;
 use crate::data::State;
 use crate::error::Error;
 use crate::launched_ranks::LaunchedRanks;
 use crate::options::Options;
-use crate::present_ranks::{Member, PresentRanks};
-use crate::spawn::is_open_mpi;
+use crate::present_ranks::PresentRanks;
 use mpi::{Comm, Mpi};
 use std::sync::Arc;
 
@@ -27,14 +23,8 @@ impl Malleable {
         let present = all.split((rank < n_first).then_some(0), 0)?;
         let launched = Arc::new(LaunchedRanks { all });
         let mut run = if let Some(comm) = present {
-            let members = comm.allgather(&[Member::own(LaunchedRanks::world_of(rank))])?;
-            let ranks = PresentRanks::of(comm, members)?;
-            let phase = Resume::phase(&options, &ranks)?;
-            let is_first = ranks.is_first();
-            let is_open_mpi = is_open_mpi(&mpi);
-            let coordinator =
-                is_first.then(|| Coordinator::new(&options, &ranks, is_open_mpi)).transpose()?;
-            Self::of(mpi, options, ranks, phase, (coordinator, obstacle))
+            let world = LaunchedRanks::world_of(rank);
+            Self::launched(mpi, options, comm, (world, obstacle))?
         } else {
             let ranks = PresentRanks::alone(&mpi)?;
             let mut run = Self::of(mpi, options, ranks, RankPhase::Gone, (None, obstacle));
@@ -73,7 +63,7 @@ impl Malleable {
         if let Some(ranks) = prepared.ranks.take() {
             self.ranks = ranks;
         }
-        self.phase = RankPhase::Arriving(Box::new(JoinedRank::of(prepared)));
+        self.phase = RankPhase::Arriving(Box::new(prepared));
         Ok(true)
     }
 }

@@ -3,7 +3,7 @@
 use super::{Malleable, RankPhase, Step};
 use crate::checkpoint::{self, CheckpointError, Constants, Found, Index};
 use crate::data::{Data, State};
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::options::Options;
 use crate::order::Saving;
 use crate::present_ranks::PresentRanks;
@@ -21,6 +21,7 @@ pub(super) struct Resume {
 /// Times of writing the state, on rank 0.
 #[derive(Debug)]
 pub(super) struct Saver {
+    /// Time of the last checkpoint, or of the start.
     last: Instant,
     /// Iteration of the last checkpoint.
     last_iteration: u64,
@@ -31,14 +32,9 @@ pub(super) struct Saver {
 
 impl Default for Saver {
     fn default() -> Self {
+        let constants = Constants::Missing;
         let (last, ordered) = (Instant::now(), Saving::No);
-        Self {
-            last,
-            last_iteration: 0,
-            ordered,
-            constants: Constants::Missing,
-            has_complained: false,
-        }
+        Self { last, last_iteration: 0, ordered, constants, has_complained: false }
     }
 }
 
@@ -69,7 +65,7 @@ impl Resume {
         let text = match &found {
             Ok(Some(found)) => serde_json::to_string(&found.index).unwrap_or_default(),
             Ok(None) => String::new(),
-            Err(error) => error.with_causes(),
+            Err(error) => with_causes(error),
         };
         let text = ranks.tell(text)?;
         let found = found?;
@@ -96,10 +92,7 @@ impl Malleable {
         state: &mut S,
     ) -> Result<Step, Error> {
         let path = self.options.checkpoint.clone().unwrap_or_default();
-        let mut data = Data::default();
-        state.data(&mut data);
-        checkpoint::load(&self.ranks, (&path, &index), found, &mut data)?;
-        drop(data);
+        checkpoint::load(&self.ranks, (&path, &index), found, &mut Data::of(state))?;
         self.iteration = index.iteration;
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.skip_schedule(index.iteration);
@@ -119,17 +112,14 @@ impl Malleable {
             (_, Constants::Missing) => Constants::Written(0),
             (_, written) => written,
         };
-        let mut data = Data::default();
-        state.data(&mut data);
-        let saved = checkpoint::save(&self.ranks, &mut data, path, self.iteration, constants)?;
-        match saved {
+        let data = &mut Data::of(state);
+        match checkpoint::save(&self.ranks, data, path, self.iteration, constants)? {
             Ok(id) if self.ranks.is_first() => self.saver.constants = Constants::Written(id),
             Ok(_) => {}
             Err(error) if !self.saver.has_complained => {
-                let why = std::error::Error::source(&error).map(ToString::to_string);
-                let why = why.unwrap_or_default();
                 // Without standard error, the missing file shows it.
-                let _said = writeln!(std::io::stderr(), "{error}: {why}; the program goes on");
+                let why = with_causes(&error);
+                let _said = writeln!(std::io::stderr(), "{why}; the program goes on");
                 self.saver.has_complained = true;
             }
             Err(_) => {}

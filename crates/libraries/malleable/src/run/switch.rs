@@ -9,10 +9,9 @@ use crate::error::Error;
 use crate::fault::{self, FaultPoint};
 use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
-use crate::present_ranks::PresentRanks;
+use crate::present_ranks::{Member, PresentRanks};
 use crate::ready::Prepared;
 use crate::release::report_exit;
-use crate::spawn::is_open_mpi;
 use crate::tags::Tag;
 use mpi::Request;
 use resize_api::{BytesMoved, Resize};
@@ -64,7 +63,7 @@ impl Underway {
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
         let began = Instant::now();
         fault::at(FaultPoint::Move, self.prepared.bridge.rank());
-        let method = self.prepared.plan.method().unwrap_or(Method::Sync);
+        let method = self.prepared.plan.method.unwrap_or(Method::Sync);
         self.moving = Some(Moving::begin(&self.prepared.bridge(), data, method)?);
         self.stood = began.elapsed();
         Ok(())
@@ -122,9 +121,7 @@ impl Malleable {
         if self.ranks.is_first() {
             call(&underway.prepared, ArrivalCommand::Move)?;
         }
-        let mut data = Data::default();
-        state.data(&mut data);
-        underway.begin(&mut data)?;
+        underway.begin(&mut Data::of(state))?;
         self.phase = RankPhase::Moving(Box::new(underway));
         Ok(())
     }
@@ -135,10 +132,8 @@ impl Malleable {
         let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
         let began = began.checked_sub(underway.stood).unwrap_or(began);
         let handover = self.hand_over(&underway.prepared)?;
-        let mut data = Data::default();
-        state.data(&mut data);
-        let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
-        drop(data);
+        let (prepared, moved) =
+            underway.switch(&mut Data::of(state), moved_within(&self.options))?;
         handover.map_or(Ok(Vec::new()), |handover| handover.finish(moved_within(&self.options)))?;
         if prepared.ranks.is_none() {
             return self.leave(prepared, state);
@@ -166,9 +161,10 @@ impl Malleable {
     fn hand_over(&mut self, prepared: &Prepared) -> Result<Option<Request<Vec<u8>>>, Error> {
         let Some(coordinator) = &mut self.coordinator else { return Ok(None) };
         call(prepared, ArrivalCommand::Switch(self.iteration))?;
-        let hosts = prepared.plan.leavers().filter_map(|rank| {
-            self.ranks.members.get(rank as usize).map(crate::present_ranks::Member::host)
-        });
+        let hosts = prepared
+            .plan
+            .leavers()
+            .filter_map(|rank| self.ranks.members.get(rank as usize).map(Member::host));
         coordinator.note_left(hosts.collect());
         let meanwhile = self.iteration.saturating_sub(coordinator.ordered_at());
         coordinator.note(|resize| {
@@ -197,32 +193,24 @@ impl Malleable {
     ) -> Result<(), Error> {
         let Prepared { bridge, plan, ranks, release, .. } = prepared;
         fault::at(FaultPoint::Settle, bridge.rank());
-        let ranks = match ranks {
-            // A new rank has the present ranks already.
-            None => None,
-            Some(ranks) => Some(std::mem::replace(&mut self.ranks, ranks)),
-        };
+        // A new rank has the present ranks already.
+        let former = ranks.map(|ranks| std::mem::replace(&mut self.ranks, ranks));
         if self.ranks.is_first() && self.coordinator.is_none() {
-            let heard = bridge.take::<u8>(
-                Some(0),
-                Some(Tag::Handover.number()),
-                moved_within(&self.options),
-            )?;
+            let (tag, patience) = (Tag::Handover.number(), moved_within(&self.options));
+            let heard = bridge.take::<u8>(Some(0), Some(tag), patience)?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
             let handover = serde_json::from_slice::<HandoverState>(&text).unwrap_or_default();
-            let is_open_mpi = is_open_mpi(&self.mpi);
-            self.coordinator =
-                Some(Coordinator::inherit(&self.options, &self.ranks, is_open_mpi, handover)?);
+            self.coordinator = Some(Coordinator::inherit(&self.options, &self.ranks, handover)?);
         }
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.watch_exits(release, plan.leavers().count());
-            if let Some(method) = plan.method() {
+            if let Some(method) = plan.method {
                 coordinator.note_method(method);
             }
             coordinator.note(|resize| note_moved(resize, moved, began.elapsed()));
             coordinator.switched();
         }
-        ranks.map_or(Ok(()), PresentRanks::free)?;
+        former.map_or(Ok(()), PresentRanks::free)?;
         bridge.free()?;
         self.until_look = None;
         Ok(())

@@ -9,6 +9,7 @@
 //! # Not here
 //! The join of both sides once they are connected: `join`.
 
+use crate::alarm::give_up;
 use crate::plan::ProcessStart;
 use crate::release::{Release, ReleaseAddress, connect_to};
 use crate::spawn_error::SpawnError;
@@ -54,7 +55,9 @@ impl PeerConnections {
             let mut last = [0];
             let is_farewell = (&stream).read_exact(&mut last).is_ok() && last == [FAREWELL];
             if !is_farewell && !ends.is_over.load(Ordering::Acquire) {
-                give_up();
+                give_up(
+                    "connected processes of another launcher have died; this process ends, too",
+                );
             }
         };
         // If the thread cannot be started, there is no watch.
@@ -70,15 +73,6 @@ impl PeerConnections {
             let _heard = stream.write_all(&[FAREWELL]);
         }
     }
-}
-
-fn give_up() {
-    // Without standard error, the exit code shows it.
-    let _written = writeln!(
-        std::io::stderr(),
-        "connected processes of another launcher have died; this process ends, too"
-    );
-    std::process::abort();
 }
 
 /// Lets the companion run this command, and connects to its processes; `deadline` limits the wait for them.

@@ -1,6 +1,6 @@
 //! Programs that are killed and continue from their checkpoint.
 
-use crate::resizing::{digest, record, rod};
+use crate::resizing::{digest, digest_alone, record, resized, rod};
 use launch::Library;
 use resize_api::ResizeOutcome;
 use std::path::Path;
@@ -38,9 +38,7 @@ fn a_killed_program_goes_on_with_another_number_of_ranks() {
         let words = words.chain(resize).collect::<Vec<_>>();
         let ended = rod(library, 2, folder.path(), &words).run();
         assert_eq!(ended.code, 0, "{ended:?}");
-        let plain = tempfile::tempdir().unwrap();
-        let alone = rod(library, 1, plain.path(), &UNTIL).run();
-        assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
+        assert_eq!(digest(&ended.stdout), digest_alone(library, &UNTIL), "{}", library.name());
         let resizes = record(folder.path());
         assert_eq!(resizes.len(), 1, "{resizes:?}");
         assert_eq!(resizes[0].outcome, ResizeOutcome::Done, "{resizes:?}");
@@ -92,9 +90,8 @@ fn a_program_goes_on_from_a_checkpoint_of_version_1() {
     let resize = ["--schedule", "1:3", "--foreground", "--check-every", "1"];
     let words = [&rows[..], &resize, &["--checkpoint", &file]].concat();
     let ended = rod(Library::Mpich5, 2, folder.path(), &words).run();
-    let plain = tempfile::tempdir().unwrap();
-    let alone = rod(Library::Mpich5, 1, plain.path(), &rows).run();
-    assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{ended:?}");
+    let alone = digest_alone(Library::Mpich5, &rows);
+    assert_eq!(digest(&ended.stdout), alone, "{ended:?}");
     let resizes = record(folder.path());
     assert!(resizes.iter().all(|resize| 14 <= resize.iteration), "{resizes:?}");
     assert_eq!(resizes.len(), 1, "{ended:?}");
@@ -102,13 +99,11 @@ fn a_program_goes_on_from_a_checkpoint_of_version_1() {
 
 #[test]
 fn a_refusal_names_the_way_over_the_checkpoint() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("rod.checkpoint");
-    let words = words(&file);
-    let words = words.iter().map(String::as_str).chain(["--schedule", "10:9", "--sizes", "1:2"]);
-    let ended = rod(Library::Mpich5, 1, folder.path(), &words.collect::<Vec<_>>()).run();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    let resizes = record(folder.path());
+    let (_, resizes) = resized(|folder| {
+        let words = words(&folder.join("rod.checkpoint"));
+        let words = words.iter().map(String::as_str).collect::<Vec<_>>();
+        rod(Library::Mpich5, 1, folder, &words).args(["--schedule", "10:9", "--sizes", "1:2"])
+    });
     assert_eq!(resizes[0].outcome, ResizeOutcome::Refused);
     assert!(resizes[0].sentence.contains("started anew with 9 ranks, it goes on from"));
 }

@@ -1,6 +1,6 @@
 //! Programs that grow by a second launcher.
 
-use crate::resizing::{PACE, digest, record, resized, rod};
+use crate::resizing::{PACE, digest, digest_alone, resized, rod};
 use launch::{Job, Library};
 use resize_api::{ResizeOutcome, Spawn};
 use std::path::Path;
@@ -9,14 +9,12 @@ use std::path::Path;
 #[track_caller]
 fn check(words: &[&str], fault: &str, expected: &[(u32, u32, ResizeOutcome, usize)]) {
     let library = Library::Mpich5;
-    let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let words = [&PACE[..], &["--spawn", "companion", "--foreground"], words].concat();
-    let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
-    let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    let alone = rod(library, 1, plain.path(), &PACE).run();
-    assert_eq!(digest(&ended.stdout), digest(&alone.stdout));
-    let resizes = record(folder.path());
+    let (ended, resizes) = resized(|folder| {
+        let job = rod(library, 2, folder, &words).args(["--check-every", "1"]);
+        job.variable("SINTONIA_MALLEABLE_FAULT", fault)
+    });
+    assert_eq!(digest(&ended.stdout), digest_alone(library, &PACE));
     let found = resizes.iter().map(|resize| {
         assert_eq!(resize.spawn, Spawn::Companion);
         (resize.from, resize.to, resize.outcome, resize.pids_gone.len())
@@ -73,8 +71,6 @@ fn check_refused(job: impl FnOnce(&Path) -> Job, part: &str) {
     let (_, resizes) = resized(job);
     let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
     let found = found.collect::<Vec<_>>();
-    assert!(
-        matches!(found[..], [(ResizeOutcome::Refused, why)] if why.contains(part)),
-        "{found:?}"
-    );
+    let is_refused = matches!(found[..], [(ResizeOutcome::Refused, why)] if why.contains(part));
+    assert!(is_refused, "{found:?}");
 }

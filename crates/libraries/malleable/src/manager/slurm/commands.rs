@@ -13,24 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Error of a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CommandError {
-    /// The command cannot be started.
-    #[error("`{command}` cannot be started: {why}; put Slurm's commands on `PATH`")]
-    NotStarted {
-        /// Name of the command.
-        command: String,
-        /// Cause.
-        why: String,
-    },
-    /// The command took too long.
-    #[error("`{command}` did not answer within {seconds} s; Slurm's controller may be away")]
-    TimedOut {
-        /// Name of the command.
-        command: String,
-        /// Time limit, in seconds.
-        seconds: u64,
-    },
+pub(super) enum CommandError {
     /// The command failed.
     #[error("`{command}` failed: {said}")]
     Failed {
@@ -39,14 +22,9 @@ pub enum CommandError {
         /// Error output.
         said: String,
     },
-    /// The command printed something unexpected.
-    #[error("`{command}` printed `{said}`, which is not understood")]
-    Answer {
-        /// Name of the command.
-        command: String,
-        /// Output.
-        said: String,
-    },
+    /// The command gave no answer, or none that is understood.
+    #[error("`{0}` {1}")]
+    NoAnswer(String, String),
 }
 
 /// Job that holds a node for another job.
@@ -158,19 +136,10 @@ pub(super) fn facts(of_job: u64, slots_per_node: u32) -> Result<Companion, Comma
 /// Command words before a program that start one rank of it on a companion's node. The rank sees the environment of the
 /// job that the companion belongs to.
 pub(super) fn step(companion: u64, node: &str, job: &SlurmJob) -> Vec<String> {
-    let fixed = [
-        "--overlap",
-        "--quiet",
-        "--nodes=1",
-        "--ntasks=1",
-        "--mpi=none",
-        "--input=none",
-        "--export=ALL",
-        "env",
-    ];
     let mut words =
-        vec!["srun".to_owned(), format!("--jobid={companion}"), format!("--nodelist={node}")];
-    words.extend(fixed.map(str::to_owned));
+        ["srun".to_owned(), format!("--jobid={companion}"), format!("--nodelist={node}")].to_vec();
+    let fixed = "--overlap --quiet --nodes=1 --ntasks=1 --mpi=none --input=none --export=ALL env";
+    words.extend(fixed.split(' ').map(str::to_owned));
     words.push(format!("SLURM_JOB_ID={}", job.job));
     words.push(format!("SLURM_JOB_NODELIST={}", job.nodes));
     words.push(format!("SLURM_NTASKS_PER_NODE={}", job.slots_per_node));
@@ -205,17 +174,21 @@ fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
         Ok(ended) if ended.status.success() => Ok(ended.output),
         Ok(ended) => Err(CommandError::Failed { command, said: ended.complaint().to_owned() }),
         Err(TimedError::Start(error)) => {
-            Err(CommandError::NotStarted { command, why: error.to_string() })
+            let why = format!("cannot be started: {error}; put Slurm's commands on `PATH`");
+            Err(CommandError::NoAnswer(command, why))
         }
         Err(TimedError::Late(limit)) => {
-            Err(CommandError::TimedOut { command, seconds: limit.as_secs() })
+            let seconds = limit.as_secs();
+            let why = format!("did not answer within {seconds} s; Slurm's controller may be away");
+            Err(CommandError::NoAnswer(command, why))
         }
         Err(error) => Err(CommandError::Failed { command, said: error.to_string() }),
     }
 }
 
 fn not_understood(command: &str, said: &str) -> CommandError {
-    CommandError::Answer { command: command.to_owned(), said: said.trim().to_owned() }
+    let why = format!("printed `{}`, which is not understood", said.trim());
+    CommandError::NoAnswer(command.to_owned(), why)
 }
 
 #[cfg(test)]
@@ -245,7 +218,7 @@ mod tests {
             run("sh", &["-c".to_owned(), "echo first >&2; echo last >&2; exit 3".to_owned()]);
         let said = "last".to_owned();
         assert_eq!(failed, Err(CommandError::Failed { command: "sh".to_owned(), said }));
-        assert!(matches!(run("no-such-command", &[]), Err(CommandError::NotStarted { .. })));
+        assert!(matches!(run("no-such-command", &[]), Err(CommandError::NoAnswer(..))));
         assert_eq!(run("sh", &["-c".to_owned(), "echo word".to_owned()]).as_deref(), Ok("word\n"));
     }
 }

@@ -1,7 +1,6 @@
 //! Tests of the handle with a fake queue. The thread is not needed: orders and checks are direct calls.
 
 use super::*;
-use std::cell::RefCell;
 
 /// State of a fake Slurm.
 #[derive(Debug, Default)]
@@ -15,11 +14,11 @@ struct Fake {
 }
 
 #[derive(Clone, Debug, Default)]
-struct FakeQueue(Arc<Mutex<RefCell<Fake>>>);
+struct FakeQueue(Arc<Mutex<Fake>>);
 
 impl FakeQueue {
     fn with<T>(&self, look: impl FnOnce(&mut Fake) -> T) -> T {
-        look(&mut self.0.lock().unwrap().borrow_mut())
+        look(&mut self.0.lock().unwrap())
     }
 
     fn failing(&self) -> Result<(), CommandError> {
@@ -42,19 +41,12 @@ impl SlurmQueue for FakeQueue {
         self.failing()?;
         Ok(self.with(|fake| {
             let there = (1..=fake.n_submitted).filter(|job| !fake.canceled.contains(job));
-            let queued = there.map(|job| match fake.running.contains(&job) {
-                true => Queued {
-                    job,
-                    state: "RUNNING".into(),
-                    reason: "None".into(),
-                    node: format!("n{job}"),
-                },
-                false => Queued {
-                    job,
-                    state: "PENDING".into(),
-                    reason: "Resources".into(),
-                    node: String::new(),
-                },
+            let queued = there.map(|job| {
+                let is_running = fake.running.contains(&job);
+                let (state, reason) =
+                    if is_running { ("RUNNING", "None") } else { ("PENDING", "Resources") };
+                let node = if is_running { format!("n{job}") } else { String::new() };
+                Queued { job, state: state.into(), reason: reason.into(), node }
             });
             queued.collect()
         }))
