@@ -3,9 +3,6 @@
 //! # Invariants
 //! - No panic reaches C, and the process is never ended: errors are codes, and a sentence on request.
 //! - Arrays of the program come from `malloc`, before and after a resize; each is freed once.
-//!
-//! # Not here
-//! Changing the size (`malleable`).
 
 #![expect(unsafe_code, reason = "functions and data of C")]
 

@@ -1,5 +1,4 @@
-//! Heat spreads along a rod; the ranks that compute may change at any time, without changing the
-//! result.
+//! Heat spreads along a rod; the ranks that compute may change at any time, without changing the result.
 //!
 //! `mpirun -n 2 rod --rows 1000 --until 100 --schedule 10:4,20:8,30:2`
 

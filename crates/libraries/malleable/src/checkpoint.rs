@@ -7,9 +7,6 @@
 //! # Invariants
 //! - A file gets its name only when it is complete and on disk: it is written under another name and renamed.
 //! - The constant data that a file needs are kept as long as it has its name.
-//!
-//! # Not here
-//! Times of writing and reading: `run::saving`.
 
 mod file;
 mod format;

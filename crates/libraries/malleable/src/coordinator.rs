@@ -24,7 +24,7 @@ use crate::protocol::{ActiveResize, PhaseInput, Protocol, ResizeAction};
 use crate::record::{self, Record};
 use crate::release::{Release, Watch};
 use crate::spawn::is_open_mpi;
-use host_requests::{HostReply, HostRequests};
+use host_requests::HostRequests;
 use resize_api::{JobStatus, Resize, ResizeAnswer, ResizeOutcome, Sizes};
 use resize_points::Stretch;
 use std::time::{Duration, Instant};

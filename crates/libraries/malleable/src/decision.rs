@@ -10,15 +10,10 @@
 //! # Invariants
 //! - Without `--model` nothing is proposed; requests from outside are evaluated all the same.
 //! - A size that failed is not proposed again before the size has changed.
-//!
-//! # Not here
-//! The rule (`resize_plan::payoff`), resize requests from outside (`coordinator::wanted`).
 
 use fitting::{ModelFile, ModelFileError};
 use resize_api::{ModelDecision, Resize, ResizeOutcome, Strategy};
-use resize_plan::payoff::{
-    Cost, CostFactors, Curve, Estimate, History, Payoff, Prospect, Verdict, pays,
-};
+use resize_plan::payoff::{Cost, CostFactors, Curve, Estimate, History, Prospect, Verdict, pays};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -203,21 +198,16 @@ impl ResizeAdvisor {
             (Verdict::Stay, [wanted]) => *wanted,
             _ => payoff.size,
         };
-        let after = seconds(weighed).map(|after| after.value);
-        Some(advice(n_iterations_left, payoff, [seconds(now.size).map(|now| now.value), after]))
+        let after = seconds(weighed);
+        let decision = ModelDecision {
+            iterations_left: n_iterations_left,
+            seconds_before: seconds(now.size).map_or(0.0, |before| before.value),
+            seconds_after: after.map_or(0.0, |after| after.value),
+            seconds_resize: payoff.cost_s,
+            sentence: payoff.reason,
+        };
+        Some(Advice { size: payoff.size, decision })
     }
-}
-
-fn advice(iterations_left: u64, payoff: Payoff, [before, after]: [Option<f64>; 2]) -> Advice {
-    let Payoff { size, cost_s, reason, .. } = payoff;
-    let decision = ModelDecision {
-        iterations_left,
-        seconds_before: before.unwrap_or_default(),
-        seconds_after: after.unwrap_or_default(),
-        seconds_resize: cost_s,
-        sentence: reason,
-    };
-    Advice { size, decision }
 }
 
 /// Returns the cost factors of a change to `size`.

@@ -8,9 +8,6 @@
 //! - Until the switch the state is untouched, so that a failure changes nothing.
 //! - New ranks leave the cores to the ranks that compute.
 //! - Data that stay on a rank are copied there.
-//!
-//! # Not here
-//! Times of moving and the ranks involved: [`run`](crate::run). Choice of the method: `probing`.
 
 mod agreed;
 mod array_move;

@@ -363,29 +363,28 @@ mod tests {
 
     #[test]
     fn words_are_options() {
-        check("", Options::new());
-        check("--sizes 2:8 --preferred 4", Options::new().sizes(2, 8).preferred(4));
-        check("--sizes=3", Options::new().sizes(3, 3));
-        check("--schedule 20:4,10:8", Options::new().schedule([(10, 8), (20, 4)]));
-        check("--check-every 5", Options::new().check_every(5));
-        check("--check-every auto", Options::new());
-        check("--strategy baseline --spawn one", {
-            Options::new().strategy(Strategy::Baseline).spawn(Spawn::One)
-        });
-        check("--spawn companion --foreground", {
-            Options::new().spawn(Spawn::Companion).foreground()
-        });
-        check("--redistribution p2p", {
-            Options::new().redistribution(Redistribution::PointToPoint)
-        });
-        let hostfile = Options::new().placement(Placement::Fill).hostfile("h");
+        let new = Options::new;
+        check("", new());
+        check("--sizes 2:8 --preferred 4", new().sizes(2, 8).preferred(4));
+        check("--sizes=3", new().sizes(3, 3));
+        check("--schedule 20:4,10:8", new().schedule([(10, 8), (20, 4)]));
+        check("--check-every 5", new().check_every(5));
+        check("--check-every auto", new());
+        check(
+            "--strategy baseline --spawn one",
+            new().strategy(Strategy::Baseline).spawn(Spawn::One),
+        );
+        check("--spawn companion --foreground", new().spawn(Spawn::Companion).foreground());
+        let p2p = new().redistribution(Redistribution::PointToPoint);
+        check("--redistribution p2p", p2p);
+        let hostfile = new().placement(Placement::Fill).hostfile("h");
         check("--placement fill --hostfile h", hostfile.clone());
         check("--placement fill --hosts h", hostfile);
-        check("--manager slurm", Options::new().manager(ManagerKind::Slurm));
-        check("--model m --iterations 9", Options::new().model("m").iterations(9));
-        check("--record r --control c", Options::new().record("r").control("c"));
-        check("--deadline 0.5", Options::new().deadline(Duration::from_millis(500)));
-        let every = |interval| Options::new().checkpoint_every(interval).explain();
+        check("--manager slurm", new().manager(ManagerKind::Slurm));
+        check("--model m --iterations 9", new().model("m").iterations(9));
+        check("--record r --control c", new().record("r").control("c"));
+        check("--deadline 0.5", new().deadline(Duration::from_millis(500)));
+        let every = |interval| new().checkpoint_every(interval).explain();
         check("--checkpoint-every 3it --explain", every(Interval::Iterations(3)));
         let three = every(Interval::Time(Duration::from_secs(3)));
         check("--checkpoint-every 3s --explain", three.clone());

@@ -75,12 +75,7 @@ impl PresentRanks {
 
     /// Broadcasts the text of rank 0; the text of other ranks is ignored. All ranks call it.
     pub(crate) fn tell(&self, text: String) -> Result<String, MpiError> {
-        let mut bytes = text.into_bytes();
-        let mut n_bytes = [bytes.len() as u64];
-        self.comm.broadcast(&mut n_bytes, 0)?;
-        bytes.resize(usize::try_from(n_bytes[0]).unwrap_or(0), 0);
-        self.comm.broadcast(&mut bytes, 0)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        tell(&self.comm, text)
     }
 
     /// Frees the communicators, together with the other ranks. One that a thread still uses is kept.
@@ -90,4 +85,14 @@ impl PresentRanks {
         }
         self.comm.free()
     }
+}
+
+/// Broadcasts the text of rank 0 of a communicator; the text of other ranks is ignored. All its ranks call it.
+pub(crate) fn tell(comm: &Comm, text: String) -> Result<String, MpiError> {
+    let mut bytes = text.into_bytes();
+    let mut n_bytes = [bytes.len() as u64];
+    comm.broadcast(&mut n_bytes, 0)?;
+    bytes.resize(usize::try_from(n_bytes[0]).unwrap_or(0), 0);
+    comm.broadcast(&mut bytes, 0)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -7,9 +7,6 @@
 //!
 //! # Invariants
 //! - All ranks choose the same method.
-//!
-//! # Not here
-//! A method chosen by the user: [`Options`](crate::Options).
 
 use crate::bridge::Bridge;
 use crate::data::{Class, Cut, Data, Rows, State};

@@ -11,9 +11,6 @@
 //! # Invariants
 //! - Pure: time is an argument.
 //! - One resize at a time; each ends with an outcome and an explanation.
-//!
-//! # Not here
-//! Carrying out the next step: `run`.
 
 use resize_api::{Resize, ResizeOutcome, ResizeState, Started};
 use serde::{Deserialize, Serialize};

@@ -121,10 +121,8 @@ fn open(folder: &Path) -> Result<File, RecordError> {
 /// Formats a resize as one line.
 fn sentence(resize: &Resize) -> String {
     let Resize { iteration, from, to, reason, seconds, .. } = resize;
-    let why = resize
-        .decision
-        .as_ref()
-        .map_or_else(String::new, |decision| format!("; {}", decision.sentence));
+    let why = resize.decision.as_ref().map(|decision| format!("; {}", decision.sentence));
+    let why = why.unwrap_or_default();
     let told = &resize.sentence;
     match resize.outcome {
         ResizeOutcome::Done => format!(

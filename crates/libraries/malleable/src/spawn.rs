@@ -8,9 +8,6 @@
 //! # Invariants
 //! - No process joins before all have started: if one does not, all new processes are sent away again.
 //! - Threads that wait for others sleep; only MPI's own calls may busy-wait.
-//!
-//! # Not here
-//! The agreement of the joined ranks: `ready`.
 
 pub(crate) mod companion;
 mod join;

@@ -46,8 +46,7 @@ impl Partition {
     /// # Errors
     /// [`PartitionError::NoParts`].
     pub fn even(n_rows: u64, n_parts: u32) -> Result<Self, PartitionError> {
-        let bounds = even(n_rows, positive(n_parts)?);
-        Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
+        Self::given(even(n_rows, positive(n_parts)?))
     }
 
     /// One block per part, with the bounds where the weight before is nearest to an equal share: no part has more than
@@ -59,9 +58,8 @@ impl Partition {
         positive(n_parts)?;
         let total = weights.iter().map(|weight| u128::from(*weight)).sum::<u128>();
         let mut bounds = cuts(weights.iter().copied(), 0, total, n_parts);
-        let n_rows = weights.len() as u64;
-        bounds.push(n_rows);
-        Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
+        bounds.push(weights.len() as u64);
+        Self::given(bounds)
     }
 
     /// Returns one holder's contribution to the bounds of [`weighted`](Self::weighted): the number of its rows before
@@ -90,7 +88,7 @@ impl Partition {
         }
         let bounds = even(n_rows.div_ceil(block_rows), positive(n_parts)?);
         let bounds = bounds.into_iter().map(|bound| bound.saturating_mul(block_rows).min(n_rows));
-        Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds: bounds.collect() } })
+        Self::given(bounds.collect())
     }
 
     /// Rectangles of a field of `n_rows` times `n_columns` cells, which are the rows of this partition: cell `column`

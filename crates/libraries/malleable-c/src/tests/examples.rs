@@ -5,11 +5,9 @@ use launch::Library;
 
 /// Runs the rod; returns its output, and its last size.
 #[track_caller]
-fn rod(program: &Program, library: Library, n_ranks: usize, words: &str) -> (String, u32) {
-    let job = library.launch(n_ranks, &program.path()).args(words.split_whitespace());
-    let control = program.beside("control").display().to_string();
-    let ended = job.args(["--control", &control]).run();
-    assert_eq!(ended.code, 0, "{library:?} {words}: {}{}", ended.stdout, ended.stderr);
+fn rod(program: &Program, n_ranks: usize, words: &str) -> (String, u32) {
+    let ended = program.job(n_ranks).args(words.split_whitespace()).run();
+    assert_eq!(ended.code, 0, "{words}: {ended:?}");
     let said = ended.stdout.lines().find_map(|line| line.strip_prefix("digest "));
     let (digest, ranks) = said.and_then(|said| said.split_once(" on ")).expect("a line");
     let n = ranks.trim_end_matches(" ranks").parse().expect("a number");
@@ -20,18 +18,12 @@ fn rod(program: &Program, library: Library, n_ranks: usize, words: &str) -> (Str
 fn heat_is_the_same_on_changing_ranks() {
     for library in Library::DYNAMIC {
         let program = Program::of(library, "examples/rod.c");
-        let (unchanged, _) = rod(&program, library, 1, "");
+        let (unchanged, _) = rod(&program, 1, "");
         // The program waits for new processes, or it would be done before they start.
-        for (n_ranks, words, last) in [
-            (2, "--foreground --check-every 1 --redistribution sync --schedule 50:4", 4),
-            (
-                1,
-                "--foreground --check-every 1 --redistribution sync --schedule 50:3,100:2,150:1",
-                1,
-            ),
-        ] {
-            let found = rod(&program, library, n_ranks, words);
-            assert_eq!(found, (unchanged.clone(), last), "{library:?} {words}");
+        let now = "--foreground --check-every 1 --redistribution sync";
+        for (n_ranks, schedule, last) in [(2, "50:4", 4), (1, "50:3,100:2,150:1", 1)] {
+            let found = rod(&program, n_ranks, &format!("{now} --schedule {schedule}"));
+            assert_eq!(found, (unchanged.clone(), last), "{library:?} {schedule}");
         }
     }
 }
@@ -41,9 +33,7 @@ fn heat_is_the_same_on_changing_ranks() {
 fn everything_is_where_it_belongs() {
     for library in Library::DYNAMIC {
         let program = Program::of(library, "tests/programs/kinds.c");
-        let control = program.beside("control").display().to_string();
-        let words = ["own", "--schedule", "10:3,20:2,30:4,40:1", "--control", &control];
-        let ended = library.launch(1, &program.path()).args(words).run();
+        let ended = program.job(1).args(["own", "--schedule", "10:3,20:2,30:4,40:1"]).run();
         let said = "4 resizes, 1 ranks, 0 wrong\n";
         assert_eq!((ended.code, ended.stdout.as_str()), (0, said), "{library:?}: {}", ended.stderr);
     }
@@ -55,10 +45,8 @@ fn everything_is_where_it_belongs() {
 fn ranks_that_were_started_are_heard_by_all() {
     for library in Library::DYNAMIC {
         let program = Program::of(library, "tests/programs/anybody.c");
-        let control = program.beside("control").display().to_string();
-        let job = library.launch(2, &program.path()).args(["5", "--schedule", "5:4,15:3,25:5"]);
         let put = (library == Library::Mpich5).then_some("put");
-        let job = job.args(["--control", &control]).args(put);
+        let job = program.job(2).args(["5", "--schedule", "5:4,15:3,25:5"]).args(put);
         let ended = job.without("MPIR_CVAR_CH4_NETMOD").without("FI_PROVIDER").run();
         let said = "5 ranks, 0 wrong\n";
         assert_eq!((ended.code, ended.stdout.as_str()), (0, said), "{library:?}: {}", ended.stderr);

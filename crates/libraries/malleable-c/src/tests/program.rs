@@ -1,8 +1,8 @@
 //! C programs built with the library and an MPI library, for tests.
 
 use c_header::{repository, run};
-use launch::Library;
 use launch::library::Language;
+use launch::{Job, Library};
 use std::path::PathBuf;
 use std::process::Command;
 use tempfile::TempDir;
@@ -20,6 +20,7 @@ pub(crate) fn library() -> PathBuf {
 /// C program built for one test.
 #[derive(Debug)]
 pub(crate) struct Program {
+    mpi: Library,
     dir: TempDir,
 }
 
@@ -35,15 +36,12 @@ impl Program {
         command.arg("-L").arg(&folder).arg("-lsintonia_malleable");
         command.arg(format!("-Wl,-rpath,{}", folder.display()));
         run(command.arg("-o").arg(dir.path().join("program")));
-        Self { dir }
+        Self { mpi, dir }
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
-        self.beside("program")
-    }
-
-    /// Path of a file beside the program.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+    /// Job of the program on `n_ranks` ranks, with a control folder of its own.
+    pub(crate) fn job(&self, n_ranks: usize) -> Job {
+        let job = self.mpi.launch(n_ranks, &self.dir.path().join("program"));
+        job.arg("--control").arg(self.dir.path().join("control"))
     }
 }

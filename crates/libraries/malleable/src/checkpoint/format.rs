@@ -4,9 +4,6 @@
 //! - Only what was written is accepted: the header is checked word for word, the rest has a checksum that shows every
 //!   change of a word, and the index must describe the arrays to the last byte.
 //! - A file of constant data has the id that the index names, whatever the file is called.
-//!
-//! # Not here
-//! File names and error messages: `file`.
 
 use super::index::Index;
 use bytemuck::{Pod, Zeroable};

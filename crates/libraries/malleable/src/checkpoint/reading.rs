@@ -103,8 +103,7 @@ impl Dealer<'_> {
         lengths
     }
 
-    /// On rank 0, the start of each row's entries; checks that these add up to the number of
-    /// entries.
+    /// On rank 0, the start of each row's entries; checks that these add up to the number of entries.
     fn begins(&mut self, is_constant: bool, lengths: FileRange, entries: FileRange) -> Vec<u64> {
         let Some(found) = &self.found else { return Vec::new() };
         let damaged = found.damaged();

@@ -25,14 +25,6 @@ impl fmt::Debug for HostRequests {
     }
 }
 
-/// Reply to a request for slots.
-pub(crate) enum HostReply {
-    /// Not yet known.
-    Pending,
-    Slots(Vec<HostSlots>),
-    None(String),
-}
-
 impl HostRequests {
     /// Creates the manager that the options select; `present` are the hosts of the present ranks. The error
     /// is the reason why there is none.
@@ -58,23 +50,23 @@ impl HostRequests {
         Ok(Self { manager, asked: None, granted: None })
     }
 
-    /// Requests slots, or polls the pending request.
-    pub(crate) fn ask(&mut self, request: &PlaceRequest) -> HostReply {
+    /// Requests slots, or polls the pending request; `None` while the reply is not known. The error is the reason of a
+    /// refusal.
+    pub(crate) fn ask(&mut self, request: &PlaceRequest) -> Option<Result<Vec<HostSlots>, String>> {
         if request.n_ranks == 0 {
-            return HostReply::Slots(Vec::new());
+            return Some(Ok(Vec::new()));
         }
         let ticket = *self.asked.get_or_insert_with(|| self.manager.request(request));
-        match self.manager.poll(ticket) {
-            Reply::Pending(_) => HostReply::Pending,
+        let reply = match self.manager.poll(ticket) {
+            Reply::Pending(_) => return None,
             Reply::Granted(places) => {
-                (self.asked, self.granted) = (None, Some(ticket));
-                HostReply::Slots(places.into_iter().map(host_slots).collect())
+                self.granted = Some(ticket);
+                Ok(places.into_iter().map(host_slots).collect())
             }
-            Reply::Refused(why) => {
-                self.asked = None;
-                HostReply::None(why)
-            }
-        }
+            Reply::Refused(why) => Err(why),
+        };
+        self.asked = None;
+        Some(reply)
     }
 
     /// Records that the granted places are in use.

@@ -1,6 +1,6 @@
 //! Sources of resize requests, and permission for a resize.
 
-use super::{CheckInput, Coordinator, HostReply, HostRequests, ResizeAnswer};
+use super::{CheckInput, Coordinator, HostRequests, ResizeAnswer};
 use crate::decision::DecisionInput;
 use crate::manager::{LOOPBACK, PlaceRequest};
 use crate::moving::Method;
@@ -70,8 +70,7 @@ impl Coordinator {
         Some(Wanted { size, reason, request_id: None, hosts, decision })
     }
 
-    /// Skips the schedule before this iteration, at which the program continues; the last of the skipped
-    /// sizes applies.
+    /// Skips the schedule before this iteration, at which the program continues; the last of the skipped sizes applies.
     pub(crate) fn skip_schedule(&mut self, iteration: u64) {
         let is_over = |(at, _): &&(u64, u32)| *at < iteration;
         let n_over = self.options.schedule.iter().take_while(is_over).count();
@@ -165,13 +164,10 @@ impl Coordinator {
             Ok(host_requests) => host_requests,
             Err(why) => return Some(Err(why.clone())),
         };
-        let slots = match host_requests.ask(&request) {
-            HostReply::Pending => return None,
-            HostReply::None(why) if is_bound => {
-                return Some(Err(format!("{why}; {ONLY_INHABITED}")));
-            }
-            HostReply::None(why) => return Some(Err(why)),
-            HostReply::Slots(slots) => slots,
+        let slots = match host_requests.ask(&request)? {
+            Ok(slots) => slots,
+            Err(why) if is_bound => return Some(Err(format!("{why}; {ONLY_INHABITED}"))),
+            Err(why) => return Some(Err(why)),
         };
         if is_open_mpi && slots.iter().any(|host_slots| host_slots.is_foreign_to(present)) {
             host_requests.forget();

@@ -14,8 +14,7 @@ pub trait Slot {
     fn element_bytes(&self) -> usize;
     /// Present number of elements.
     fn n_elements(&self) -> usize;
-    /// Lends the contents. Variable ones come back when the slot is dropped, unless it got new
-    /// contents.
+    /// Lends the contents. Variable ones come back when the slot is dropped, unless it got new contents.
     fn lend(&mut self) -> SharedBuffer;
     /// Returns an allocator of memory for this slot, with any number of elements.
     fn allocator(&self) -> Allocate;

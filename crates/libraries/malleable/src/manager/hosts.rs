@@ -83,8 +83,7 @@ impl Hosts {
         Some(places.collect())
     }
 
-    /// Ranks placed on each host near the bytes that they need; `None` if the request does not
-    /// state these.
+    /// Ranks placed on each host near the bytes that they need; `None` if the request does not state these.
     fn near(&self, request: &PlaceRequest, nodes: &[JobNode]) -> Option<Vec<Vec<usize>>> {
         if request.finds.len() != request.n_ranks as usize {
             return None;

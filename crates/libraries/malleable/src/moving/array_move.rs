@@ -46,24 +46,20 @@ pub(crate) fn array_moves(
     class: Class,
 ) -> Vec<ArrayMove> {
     let mut array_moves = Vec::new();
+    let mut add = |transfers: &[RowTransfer], array: &mut dyn Slot, turn| {
+        array_moves.push(ArrayMove::of(bridge, transfers, array, turn));
+    };
     for (group, of) in data.groups.iter_mut().zip(&agreed.groups) {
         let objects = group.objects.iter_mut().enumerate();
         for (number, object) in objects.filter(|(_, object)| object.class == class) {
             match &mut object.rows {
                 Rows::Even { n_per_row, array } => {
-                    array_moves.push(ArrayMove::of(
-                        bridge,
-                        &of.even(*n_per_row as u64),
-                        &mut **array,
-                        0,
-                    ));
+                    add(&of.even(*n_per_row as u64), &mut **array, 0);
                 }
                 Rows::Sparse { lengths, arrays } => {
-                    array_moves.push(ArrayMove::of(bridge, &of.even(1), lengths, 0));
+                    add(&of.even(1), lengths, 0);
                     let transfers = of.sparse(number);
-                    for (turn, array) in (1..).zip(arrays) {
-                        array_moves.push(ArrayMove::of(bridge, &transfers, &mut **array, turn));
-                    }
+                    (1..).zip(arrays).for_each(|(turn, array)| add(&transfers, &mut **array, turn));
                 }
             }
         }
@@ -81,15 +77,12 @@ where
 {
     let objects = data.groups.iter_mut().flat_map(|group| &mut group.objects);
     objects.filter(move |object| object.class == class).flat_map(|object| {
-        let mut places: Vec<&'d mut (dyn Slot + 'd)> = Vec::new();
-        match &mut object.rows {
-            Rows::Even { array, .. } => places.push(&mut **array),
+        let places: Vec<&'d mut (dyn Slot + 'd)> = match &mut object.rows {
+            Rows::Even { array, .. } => vec![&mut **array],
             Rows::Sparse { lengths, arrays: [columns, values] } => {
-                places.push(lengths);
-                places.push(&mut **columns);
-                places.push(&mut **values);
+                vec![lengths, &mut **columns, &mut **values]
             }
-        }
+        };
         places
     })
 }

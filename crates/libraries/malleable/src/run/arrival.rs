@@ -14,8 +14,7 @@ use mpi::{Intercomm, Mpi};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Largest wait: an iteration of the other ranks may take long, and so may the preparation before
-/// it.
+/// Largest wait: an iteration of the other ranks may take long, and so may the preparation before it.
 const PATIENCE: Duration = Duration::from_hours(24);
 /// Time spent on moving data before the next check for a call.
 const STINT: Duration = Duration::from_millis(5);

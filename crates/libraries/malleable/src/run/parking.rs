@@ -10,8 +10,7 @@ use mpi::{Comm, Mpi};
 use std::sync::Arc;
 
 impl Malleable {
-    /// Begins a program of which all possible ranks were launched; those beyond the first size
-    /// sleep.
+    /// Begins a program of which all possible ranks were launched; those beyond the first size sleep.
     pub(super) fn begin_parked(
         mpi: Arc<Mpi>,
         options: Options,

@@ -5,12 +5,10 @@
 //! then is a port opened and its name sent over that connection: so no process waits in MPI for one that may never
 //! come. The connection stays as a tether: if it closes without a farewell, the other side has died, which neither
 //! launcher would notice.
-//!
-//! # Not here
-//! The join of both sides once they are connected: `join`.
 
 use crate::alarm::give_up;
 use crate::plan::ProcessStart;
+use crate::present_ranks::tell;
 use crate::release::{Release, ReleaseAddress, connect_to};
 use crate::spawn_error::SpawnError;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
@@ -27,6 +25,7 @@ use std::time::{Duration, Instant};
 const VARIABLE: &str = "SINTONIA_MALLEABLE_COMPANION";
 /// Last byte sent over a tether.
 const FAREWELL: u8 = b'.';
+
 /// Reason why this version of the library cannot connect processes of two launchers, if so. MPICH needs `ofi` for it,
 /// and starts processes over nothing else.
 pub(crate) fn obstacle(version: &str) -> Option<&'static str> {
@@ -129,15 +128,8 @@ pub(crate) fn connect(
     mpi::names::remove();
     let heard = (world.rank() == 0).then(|| ask(address, patience)).flatten();
     let (stream, name) = heard.unzip();
-    let mut name = name.unwrap_or_default().into_bytes();
-    let mut n_bytes = [name.len()];
-    world.broadcast(&mut n_bytes, 0)?;
-    name.resize(n_bytes[0], 0);
-    world.broadcast(&mut name, 0)?;
-    let inter = match String::from_utf8(name) {
-        Ok(name) if !name.is_empty() => Some(world.connect(&name, 0)?),
-        _ => None,
-    };
+    let name = tell(&world, name.unwrap_or_default())?;
+    let inter = if name.is_empty() { None } else { Some(world.connect(&name, 0)?) };
     if let Some(stream) = stream.filter(|_| inter.is_some()) {
         peers.tie(stream);
     }

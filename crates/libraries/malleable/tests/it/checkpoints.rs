@@ -76,8 +76,7 @@ fn a_checkpoint_that_cannot_be_used_is_refused() {
     check(&whole, &["--rows", "7"], "was written by `rod");
 }
 
-/// Later versions continue from a file of version 1: after 14 iterations, so that no size changes
-/// before.
+/// Later versions continue from a file of version 1: after 14 iterations, so that no size changes before.
 #[test]
 fn a_program_goes_on_from_a_checkpoint_of_version_1() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,9 +4,6 @@
 //! negative. The value is the least-squares fit with the fewest terms that it needs. The interval is that of *all* such
 //! curves that pass each measurement within its error: it is wide where little is known, and with a single size it
 //! reaches from a perfectly parallel program to one that only gets slower.
-//!
-//! # Not here
-//! Curves of programs measured beforehand (`fitting`).
 
 use super::{Estimate, SizeMeasurement};
 

@@ -118,8 +118,7 @@ proptest! {
             };
             prop_assert!(scene.waiting.iter().any(|waiting| waiting.job == job));
         }
-        // All jobs up to the last one that nodes were given for start, and no more nodes were given than they
-        // need.
+        // All jobs up to the last one that nodes were given for start, and no more nodes were given than they need.
         let n_started = scene.waiting.iter().take_while(|job| {
             n_free -= i64::from(job.n_nodes);
             0 <= n_free
