@@ -1,5 +1,4 @@
-//! Accepts connections in one thread, and serves each in a thread of its own as long as it may be a
-//! stranger's.
+//! Accepts connections in one thread, and serves each in a thread of its own as long as it may be a stranger's.
 //!
 //! When the system refuses a resource (files, memory, threads), the accepting thread drops a stranger, which
 //! frees what it holds, and tries again.
@@ -62,8 +61,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     }
 }
 
-/// Listens for IPv4 and IPv6 whatever `net.ipv6.bindv6only` says; the standard library leaves that to the
-/// system.
+/// Listens for IPv4 and IPv6 whatever `net.ipv6.bindv6only` says; the standard library leaves that to the system.
 fn listen_to_both(address: SocketAddr) -> io::Result<TcpListener> {
     let (family, flags) = (AddressFamily::INET6, SocketFlags::CLOEXEC);
     let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
@@ -340,8 +338,7 @@ mod tests {
         check_flood("ulimit -n 16");
     }
 
-    /// Limits on the number of processes do not hold for root; without memory for stacks no threads start
-    /// either.
+    /// Limits on the number of processes do not hold for root; without memory for stacks no threads start either.
     #[test]
     fn a_flood_is_outlived_where_few_threads_may_be_started() {
         check_flood("ulimit -v 100000");

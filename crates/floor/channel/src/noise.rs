@@ -136,8 +136,7 @@ impl Opener {
         Ok(())
     }
 
-    /// Takes bytes in pieces as they arrive, and appends to `plain` the contents of the records that are
-    /// complete.
+    /// Takes bytes in pieces as they arrive, and appends to `plain` the contents of the records that are complete.
     ///
     /// # Errors
     /// As [`Opener::open`].

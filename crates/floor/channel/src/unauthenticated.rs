@@ -69,8 +69,7 @@ impl Unauthenticated {
         }
     }
 
-    /// Admits a connection; `None` when there is no room. May end another connection, and waits for up to
-    /// [`SETTLED`].
+    /// Admits a connection; `None` when there is no room. May end another connection, and waits for up to [`SETTLED`].
     pub(crate) fn admit(
         self: &Arc<Self>,
         from: IpAddr,

@@ -1,5 +1,4 @@
-//! Parses lists of nodes and of places on them, as Slurm and command lines write them:
-//! `rack[1-2]n[01-03],gpu1:4`.
+//! Parses lists of nodes and of places on them, as Slurm and command lines write them: `rack[1-2]n[01-03],gpu1:4`.
 //!
 //! | function | reads | used for |
 //! |---|---|---|

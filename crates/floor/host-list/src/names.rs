@@ -83,8 +83,7 @@ fn check_length(list: &str, n_bytes: usize) -> Result<(), NodeListError> {
     (n_bytes <= NAME_BYTES_MAX).then_some(()).ok_or_else(too_long)
 }
 
-/// Expands the contents of a bracket: numbers and ranges, with as many digits as the first number of the
-/// range.
+/// Expands the contents of a bracket: numbers and ranges, with as many digits as the first number of the range.
 fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     let mut numbers = Vec::new();
     for range in inner.split(',').map(str::trim) {

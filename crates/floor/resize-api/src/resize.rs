@@ -17,8 +17,7 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spawn {
-    /// Each present rank starts some, all at the same time; each process has its own
-    /// `MPI_COMM_WORLD`.
+    /// Each present rank starts some, all at the same time; each process has its own `MPI_COMM_WORLD`.
     #[default]
     Tree,
     /// One call starts all, in one `MPI_COMM_WORLD`.
