@@ -157,7 +157,7 @@ impl Shared {
     fn take(&self, stream: TcpStream, from: IpAddr, name: &str, receive: &Receive) {
         let stream = Arc::new(stream);
         let Some(slot) = self.unauthenticated.admit(from, &stream) else { return };
-        let number = slot.number();
+        let number = slot.number;
         // The connection stays here, since a closure whose thread cannot be started would drop it.
         let waiting = Arc::new(Mutex::new(Some(AcceptedConnection { stream, from, slot })));
         for _ in 0..N_ATTEMPTS {

@@ -54,7 +54,7 @@ pub struct Unauthenticated {
 #[derive(Debug)]
 pub struct AdmissionSlot {
     unauthenticated: Arc<Unauthenticated>,
-    number: u64,
+    pub(crate) number: u64,
     is_authenticated: bool,
 }
 
@@ -126,10 +126,6 @@ impl Unauthenticated {
 }
 
 impl AdmissionSlot {
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Records that the peer has begun to speak as one with the key would.
     pub fn mark_plausible(&self) {
         self.unauthenticated.table().mark_plausible(self.number);

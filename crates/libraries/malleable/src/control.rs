@@ -24,16 +24,10 @@ const WRITE: Duration = Duration::from_millis(500);
 
 /// Error from opening the control folder.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ControlError {
-    /// The folder cannot be used.
-    #[error("the control folder `{}` cannot be used; choose another with `--control`", path.display())]
-    Folder {
-        /// Path of the folder.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+#[error("the control folder `{}` cannot be used; choose another with `--control`", path.display())]
+pub struct ControlError {
+    path: PathBuf,
+    source: io::Error,
 }
 
 /// Control folder of this job, while this process is its rank 0.
@@ -56,7 +50,7 @@ impl JobControl {
     /// Writes `status` into `folder`, and looks for requests from now on.
     pub(crate) fn open(folder: &Path, status: JobStatus) -> Result<Self, ControlError> {
         let files = Files::of(folder, &status.job);
-        let failed = |source| ControlError::Folder { path: folder.to_owned(), source };
+        let failed = |source| ControlError { path: folder.to_owned(), source };
         let made = files::private::make_folder(folder);
         made.and_then(|()| files.write(&status)).map_err(failed)?;
         let shared = Arc::new(Mutex::new(Shared { status, ..Shared::default() }));
@@ -210,7 +204,7 @@ mod tests {
         JobControl::open(&folder, status(4)).unwrap();
         JobControl::open(&folder, status(4)).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-        let ControlError::Folder { source, .. } = JobControl::open(&folder, status(4)).unwrap_err();
+        let ControlError { source, .. } = JobControl::open(&folder, status(4)).unwrap_err();
         assert!(source.to_string().contains("another user"));
     }
 

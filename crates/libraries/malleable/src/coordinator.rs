@@ -64,10 +64,11 @@ pub(crate) struct Coordinator {
     timer: IterationTimer,
     handover: HandoverState,
     /// Order for the next check.
-    next: SentOrder,
+    pub(crate) next: SentOrder,
     /// Plan of the resize that was ordered.
     plan: Option<ResizePlan>,
-    ordered_at: u64,
+    /// Iteration at which the present resize was ordered.
+    pub(crate) ordered_at: u64,
     /// Tuning point of the size: what tools see and request.
     stretch: Stretch,
 }
@@ -95,7 +96,7 @@ impl Coordinator {
             protocol.go_on(attempt, 0.0);
         }
         let mut record = Record::open(options.record.as_deref(), options.is_explaining)?;
-        record.inherit(std::mem::take(&mut handover.resizes));
+        record.resizes = std::mem::take(&mut handover.resizes);
         let mut advisor = ResizeAdvisor::new(options.model.as_deref(), options.n_iterations)?;
         handover.seen.iter().for_each(|(size, seconds)| advisor.saw(*size, *seconds));
         let mut coordinator = Self {
@@ -124,14 +125,9 @@ impl Coordinator {
         if let Some(control) = self.control.take() {
             control.hand_over();
         }
-        self.handover.resizes = self.record.resizes().to_vec();
-        self.handover.attempt = self.protocol.active().cloned();
+        self.handover.resizes = self.record.resizes.clone();
+        self.handover.attempt = self.protocol.active.clone();
         self.handover
-    }
-
-    /// Order given at the last check.
-    pub(crate) fn order(&self) -> SentOrder {
-        self.next
     }
 
     /// Takes the plan of the resize that was ordered.
@@ -141,7 +137,7 @@ impl Coordinator {
 
     /// Records of all resizes so far.
     pub(crate) fn resizes(&self) -> &[Resize] {
-        self.record.resizes()
+        &self.record.resizes
     }
 
     /// Evaluates the observations, and gives the order for the next check.
@@ -149,11 +145,11 @@ impl Coordinator {
         let now_s = self.clock.elapsed().as_secs_f64();
         self.stretch.end();
         let seconds = self.timer.check(input.iteration);
-        if let Some(seconds) = seconds.filter(|_| self.protocol.active().is_none()) {
+        if let Some(seconds) = seconds.filter(|_| self.protocol.active.is_none()) {
             self.advisor.saw(ranks.size(), seconds);
             self.note_seconds(ranks.size(), seconds);
         }
-        if self.protocol.active().is_none() {
+        if self.protocol.active.is_none() {
             self.begin_wanted(input, ranks, now_s);
         }
         if self.options.method.is_foreground {
@@ -171,9 +167,9 @@ impl Coordinator {
             self.conclude(attempt, input.iteration, ranks);
         }
         let before = self.next.interval;
-        let fast = self.timer.seconds().unwrap_or(1.0);
+        let fast = self.timer.seconds.unwrap_or(1.0);
         // While a resize is under way, checks are frequent.
-        let is_calm = self.protocol.active().is_none() || self.options.check_every.is_some();
+        let is_calm = self.protocol.active.is_none() || self.options.check_every.is_some();
         let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
         self.next =
             SentOrder::new(action, self.handover.serial, self.options.check_every.unwrap_or(free));
@@ -181,7 +177,7 @@ impl Coordinator {
             self.next = self.next.stuck();
         }
         self.tell(input.iteration, ranks);
-        if self.protocol.active().is_none() {
+        if self.protocol.active.is_none() {
             self.stretch.start(input.iteration, self.next.interval, ranks.size());
         }
         self.next
@@ -190,7 +186,7 @@ impl Coordinator {
     fn phase_input(&mut self, input: &CheckInput, ranks: &PresentRanks) -> PhaseInput {
         let permission = self.permission(input, ranks);
         let gone = self.watch.as_ref().map(Watch::seen);
-        if let (Some(attempt), Some(gone)) = (self.protocol.active_mut(), &gone) {
+        if let (Some(attempt), Some(gone)) = (&mut self.protocol.active, &gone) {
             attempt.resize.pids_gone.clone_from(&gone.pids);
         }
         PhaseInput {
@@ -259,7 +255,7 @@ impl Coordinator {
 
     /// Updates the record of the present resize.
     pub(crate) fn note(&mut self, note: impl FnOnce(&mut Resize)) {
-        if let Some(attempt) = self.protocol.active_mut() {
+        if let Some(attempt) = &mut self.protocol.active {
             note(&mut attempt.resize);
         }
     }
@@ -276,11 +272,6 @@ impl Coordinator {
         if let Some(Ok(host_requests)) = &mut self.host_requests {
             host_requests.keep();
         }
-    }
-
-    /// Iteration at which the present resize was ordered.
-    pub(crate) fn ordered_at(&self) -> u64 {
-        self.ordered_at
     }
 
     /// Records that the new size is in force.
@@ -360,10 +351,10 @@ impl Coordinator {
             status.size = ranks.size();
             status.state = self.protocol.phase();
             status.iteration = iteration;
-            status.seconds_per_iteration = self.timer.seconds();
+            status.seconds_per_iteration = self.timer.seconds;
             status.companions = companions;
             status.answered.clone_from(&self.handover.answered);
-            status.last = self.record.resizes().last().cloned();
+            status.last = self.record.resizes.last().cloned();
         });
     }
 }

@@ -72,7 +72,8 @@ pub(crate) struct Protocol {
     deadline_s: f64,
     /// Limit on the phase `Deciding`, in seconds: a manager may have to wait for nodes.
     patience_s: f64,
-    active: Option<ActiveResize>,
+    /// Present resize.
+    pub(crate) active: Option<ActiveResize>,
 }
 
 impl Protocol {
@@ -102,16 +103,6 @@ impl Protocol {
     /// Phase of the present resize.
     pub(crate) fn phase(&self) -> ResizeState {
         self.active.as_ref().map_or(ResizeState::Idle, |active| active.phase)
-    }
-
-    /// Present resize.
-    pub(crate) fn active(&self) -> Option<&ActiveResize> {
-        self.active.as_ref()
-    }
-
-    /// Present resize, to fill in its record.
-    pub(crate) fn active_mut(&mut self) -> Option<&mut ActiveResize> {
-        self.active.as_mut()
     }
 
     /// Advances by the observations; returns the next action, and the resize when it has ended.
@@ -267,7 +258,7 @@ mod tests {
         let mut protocol = Protocol::new(10.0, 100.0);
         let resize = Resize { from: 4, to: 8, ..Resize::default() };
         protocol.begin(resize, Some(1), Vec::new(), 0.0);
-        protocol.active_mut().unwrap().is_overlapping = is_overlapping;
+        protocol.active.as_mut().unwrap().is_overlapping = is_overlapping;
         protocol
     }
 

@@ -118,7 +118,7 @@ fn open_release(
         return Ok(None);
     }
     let release = Release::open().map_err(|error| SpawnError::Watch(error.to_string()))?;
-    let text = serde_json::to_vec(release.address()).unwrap_or_default();
+    let text = serde_json::to_vec(&release.address).unwrap_or_default();
     plan.leavers()
         .try_for_each(|leaver| bridge.send(&text, leaver, Tag::ReleaseAddress.number()))?;
     Ok(Some(release))

@@ -17,18 +17,12 @@ const FILE: &str = "resizes.jsonl";
 /// Largest number of resizes kept in memory; the file has all.
 const N_KEPT_MAX: usize = 1000;
 
-/// Error from writing the record.
+/// Error from opening the record.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// The file cannot be opened.
-    #[error("the record `{}` cannot be written; choose another folder with `--record`", path.display())]
-    Open {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+#[error("the record `{}` cannot be written; choose another folder with `--record`", path.display())]
+pub struct RecordError {
+    path: PathBuf,
+    source: io::Error,
 }
 
 /// Reason of a resize that the program proposed itself.
@@ -39,7 +33,8 @@ pub(crate) const BY_MODEL: &str = "model";
 pub(crate) struct Record {
     files: Vec<File>,
     is_explaining: bool,
-    resizes: Vec<Resize>,
+    /// Latest resizes.
+    pub(crate) resizes: Vec<Resize>,
 }
 
 impl Record {
@@ -49,16 +44,6 @@ impl Record {
         // A tool that watches sees the rest without it.
         files.extend(watched().and_then(|folder| open(&folder).ok()));
         Ok(Self { files, is_explaining, resizes: Vec::new() })
-    }
-
-    /// Takes over the resizes that the previous rank 0 recorded.
-    pub(crate) fn inherit(&mut self, resizes: Vec<Resize>) {
-        self.resizes = resizes;
-    }
-
-    /// Latest resizes.
-    pub(crate) fn resizes(&self) -> &[Resize] {
-        &self.resizes
     }
 
     /// Summary for a program that may propose sizes by itself and has ended with `size`; `why_not` is why it kept it.
@@ -115,7 +100,7 @@ fn open(folder: &Path) -> Result<File, RecordError> {
     let path = folder.join(FILE);
     let file = std::fs::create_dir_all(folder)
         .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
-    file.map_err(|source| RecordError::Open { path, source })
+    file.map_err(|source| RecordError { path, source })
 }
 
 /// Formats a resize as one line.
@@ -146,7 +131,7 @@ mod tests {
         for to in [2, 3] {
             let mut record = Record::open(Some(folder.path()), false).unwrap();
             record.keep(Resize { to, ..Resize::default() });
-            assert_eq!(record.resizes().len(), 1);
+            assert_eq!(record.resizes.len(), 1);
         }
         let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
         let lines = text.lines().map(|line| serde_json::from_str::<Resize>(line).unwrap());

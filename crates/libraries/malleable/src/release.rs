@@ -31,7 +31,7 @@ pub(crate) struct ReleaseAddress {
 #[derive(Debug)]
 pub(crate) struct Release {
     listener: TcpListener,
-    address: ReleaseAddress,
+    pub(crate) address: ReleaseAddress,
 }
 
 /// Processes seen to end.
@@ -67,10 +67,6 @@ impl Release {
         let nanos = now.map_or(0, |now| now.as_nanos() % u128::from(u64::MAX));
         let word = u64::try_from(nanos).unwrap_or(0) ^ (u64::from(std::process::id()) << 32);
         Ok(Self { listener, address: ReleaseAddress { addresses, word } })
-    }
-
-    pub(crate) fn address(&self) -> &ReleaseAddress {
-        &self.address
     }
 
     /// Waits in a thread for `n_leaving` processes to connect and to end, at most `at_most`.
@@ -223,7 +219,7 @@ mod tests {
     #[test]
     fn who_closes_the_connection_is_gone() {
         let release = Release::open().unwrap();
-        let address = release.address().clone();
+        let address = release.address.clone();
         let watch = release.watch(2, Duration::from_secs(20));
         let mut guests = [7_u32, 5].map(|pid| {
             let mut guest = TcpStream::connect(address.addresses[0]).unwrap();

@@ -269,7 +269,7 @@ impl Malleable {
     fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let order = match (&self.coordinator, self.until_look.is_some()) {
             (_, false) => SentOrder::new(ResizeAction::GoOn, 0, 1),
-            (Some(coordinator), true) => coordinator.order(),
+            (Some(coordinator), true) => coordinator.next,
             (None, true) => hear(&self.ranks)?,
         };
         self.until_look = Some(order.interval.saturating_sub(1));
@@ -299,7 +299,7 @@ impl Malleable {
                 (input.is_spawned, input.joined) = (preparing.is_spawned(), preparing.seen());
                 input.is_late = preparing.is_late();
             }
-            RankPhase::Moving(underway) => input.has_constant = underway.is_everywhere(),
+            RankPhase::Moving(underway) => input.has_constant = underway.is_everywhere,
             _ => {}
         }
         let order = coordinator

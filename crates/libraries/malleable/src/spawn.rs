@@ -32,31 +32,21 @@ const STARTED_BY: &str = "SINTONIA_MALLEABLE_STARTED_BY";
 /// The command that sets variables for another one.
 const ENV: &str = "/usr/bin/env";
 
-/// Progress of the preparation, readable without waiting for its end.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SpawnProgress(Arc<AtomicBool>);
-
-impl SpawnProgress {
-    /// Returns whether all processes have started.
-    pub(crate) fn is_spawned(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-/// Input of a source for preparing a change.
+/// Input of a source for preparing a resize.
 #[derive(Debug)]
 pub(crate) struct Preparation {
     /// Communicator of the sources.
     pub(crate) backstage: Arc<Comm>,
     pub(crate) serial: u16,
-    /// Plan of the change, on rank 0, which sends it to the others.
+    /// Plan of the resize, on rank 0, which sends it to the others.
     pub(crate) plan: Option<ResizePlan>,
     /// World id of this process.
     pub(crate) own_world: u64,
     pub(crate) deadline: Duration,
     /// Sleeping ranks, where no process can be started.
     pub(crate) launched: Option<Arc<LaunchedRanks>>,
-    pub(crate) progress: SpawnProgress,
+    /// Set when all processes have started; readable without waiting for the end of the preparation.
+    pub(crate) is_spawned: Arc<AtomicBool>,
     /// Constant data of this process, in bytes.
     pub(crate) n_bytes: u64,
     /// Connections of this process to those of other launchers.
@@ -67,7 +57,7 @@ pub(crate) struct Preparation {
 type Child = (ProcessStart, Intercomm);
 
 impl Preparation {
-    /// Prepares the change: at the end all participants are joined and have agreed on the change.
+    /// Prepares the resize: at the end all participants are joined and have agreed on it.
     pub(crate) fn run(mut self) -> Result<Prepared, SpawnError> {
         let began = Instant::now();
         let plan = self.share()?;
@@ -79,7 +69,7 @@ impl Preparation {
             send_away(children)?;
             return Err(error);
         }
-        self.progress.0.store(true, Ordering::Release);
+        self.is_spawned.store(true, Ordering::Release);
         let spawned = Instant::now();
         let bridge = if let Some(launched) = &self.launched {
             if own == 0 {

@@ -4,18 +4,12 @@ use crate::Partition;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Error in making a plan.
+/// Error in making a plan: the partitions have different numbers of rows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// The partitions have different numbers of rows.
-    #[error("{n_sources} rows cannot become {n_targets}; both partitions are of the same rows")]
-    Rows {
-        /// Rows before.
-        n_sources: u64,
-        /// Rows after.
-        n_targets: u64,
-    },
+#[error("{n_sources} rows cannot become {n_targets}; both partitions are of the same rows")]
+pub struct PlanError {
+    n_sources: u64,
+    n_targets: u64,
 }
 
 /// Rows that move from one source to one target.
@@ -64,11 +58,11 @@ impl MovePlan {
     /// Plans the moves from the partition `sources` to the partition `targets`.
     ///
     /// # Errors
-    /// [`PlanError::Rows`] if they have different numbers of rows.
+    /// [`PlanError`] if they have different numbers of rows.
     pub fn between(sources: &Partition, targets: &Partition) -> Result<Self, PlanError> {
         let (n_sources, n_targets) = (sources.n_rows(), targets.n_rows());
         if n_sources != n_targets {
-            return Err(PlanError::Rows { n_sources, n_targets });
+            return Err(PlanError { n_sources, n_targets });
         }
         let moves = overlaps(sources.runs(), targets.runs());
         Ok(Self { n_sources: sources.n_parts(), n_targets: targets.n_parts(), moves })

@@ -3,20 +3,14 @@
 use crate::RowBytes;
 use crate::plan::{MovePlan, PairBytes, TargetProcess};
 
-/// Error in the assignment.
+/// Error in the assignment: more sources must stay than there are targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum StayError {
-    /// More sources must stay than there are targets.
-    #[error(
-        "{n_bound} processes cannot leave, so that {n_targets} are too few; shrink to {n_bound} at least"
-    )]
-    TooFew {
-        /// Number of sources that cannot leave.
-        n_bound: u32,
-        /// Number of targets.
-        n_targets: u32,
-    },
+#[error(
+    "{n_bound} processes cannot leave, so that {n_targets} are too few; shrink to {n_bound} at least"
+)]
+pub struct StayError {
+    n_bound: u32,
+    n_targets: u32,
 }
 
 /// Returns a seat for each target: as many sources stay as possible, and together they keep as many bytes as possible.
@@ -26,7 +20,7 @@ pub enum StayError {
 /// keep at least as much. Otherwise it is the optimum among assignments without crossing seats.
 ///
 /// # Errors
-/// [`StayError::TooFew`] if more sources must stay than there are targets.
+/// [`StayError`] if more sources must stay than there are targets.
 pub fn stay(
     plan: &MovePlan,
     of: &RowBytes,
@@ -38,7 +32,7 @@ pub fn stay(
     let n_bound = bound.iter().filter(|bound| **bound).count();
     if n_targets < n_bound {
         let n_bound = u32::try_from(n_bound).unwrap_or(u32::MAX);
-        return Err(StayError::TooFew { n_bound, n_targets: plan.n_targets() });
+        return Err(StayError { n_bound, n_targets: plan.n_targets() });
     }
     // Where there are seats for all, all stay anyway.
     let n_levels = if n_sources <= n_targets { 1 } else { 2 * n_bound + 1 };

@@ -7,7 +7,8 @@ use std::time::Instant;
 pub(crate) struct IterationTimer {
     /// Iteration and time of the last check.
     last: Option<(u64, Instant)>,
-    seconds: Option<f64>,
+    /// Mean time of an iteration at the present size, in seconds.
+    pub(crate) seconds: Option<f64>,
 }
 
 impl IterationTimer {
@@ -32,10 +33,5 @@ impl IterationTimer {
     /// Starts anew for another size.
     pub(crate) fn restart(&mut self) {
         *self = Self::default();
-    }
-
-    /// Mean time of an iteration at the present size, in seconds.
-    pub(crate) fn seconds(&self) -> Option<f64> {
-        self.seconds
     }
 }

@@ -88,8 +88,8 @@ impl Coordinator {
     }
 
     pub(super) fn decision_input(&self, iteration: u64, ranks: &PresentRanks) -> DecisionInput {
-        let resizes = self.record.resizes();
-        let bytes = resizes.last().map_or(0, |last| last.bytes.constant + last.bytes.variable);
+        let bytes =
+            self.record.resizes.last().map_or(0, |last| last.bytes.constant + last.bytes.variable);
         let (size, sizes) = (ranks.size(), self.handover.sizes);
         DecisionInput { iteration, size, sizes, bytes, strategy: self.options.method.strategy }
     }
@@ -100,7 +100,7 @@ impl Coordinator {
         input: &CheckInput,
         ranks: &PresentRanks,
     ) -> Option<Result<(), String>> {
-        let attempt = self.protocol.active()?;
+        let attempt = self.protocol.active.as_ref()?;
         if attempt.phase != resize_api::ResizeState::Deciding {
             return None;
         }
@@ -192,7 +192,7 @@ impl Coordinator {
         self.handover.serial = self.handover.serial.wrapping_add(1);
         plan.serial = self.handover.serial;
         plan.method = self.method().or(self.handover.method);
-        if let Some(attempt) = self.protocol.active_mut() {
+        if let Some(attempt) = &mut self.protocol.active {
             attempt.is_overlapping = plan.method != Some(Method::Sync);
         }
         let is_forced = strategy != self.options.method.strategy;

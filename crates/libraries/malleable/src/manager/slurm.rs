@@ -30,29 +30,13 @@ pub enum Launcher {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SlurmError {
-    /// The program was not started under Slurm.
-    #[error("`{variable}` is not set; start the program in a job of Slurm")]
-    NoJob {
-        /// Variable that is unset, or has no valid value.
+    /// A variable of the environment is not set, or has another value than it needs.
+    #[error("`{variable}` is not {remedy}")]
+    Environment {
+        /// Name of the variable.
         variable: &'static str,
-    },
-    /// The launcher cannot reach additional nodes.
-    #[error(
-        "`{variable}` is not `{value}`, and without it no rank gets to another job's node; start the program by `sintonia malleable -- mpiexec ...`"
-    )]
-    Launcher {
-        /// Variable that is not set.
-        variable: &'static str,
-        /// Value that it needs.
-        value: &'static str,
-    },
-    /// The launcher listens on its own node only.
-    #[error(
-        "`{variable}` is not set, and without it Open MPI's launcher does not hear ranks on another job's node; set it to the network of the nodes, as in `{variable}=10.1.0.0/16`, before `sintonia malleable -- mpiexec ...`"
-    )]
-    Network {
-        /// Variable that is not set.
-        variable: &'static str,
+        /// Value that it needs, with the reason and the remedy.
+        remedy: String,
     },
     /// The list of the job's nodes is malformed.
     #[error("`SLURM_JOB_NODELIST` is not understood")]
@@ -87,7 +71,9 @@ impl SlurmJob {
     ) -> Result<Self, SlurmError> {
         // An empty variable counts as unset.
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let unset = |variable| SlurmError::NoJob { variable };
+        let wrong = |variable, remedy| SlurmError::Environment { variable, remedy };
+        let unset =
+            |variable| wrong(variable, "set; start the program in a job of Slurm".to_owned());
         let job = variable("SLURM_JOB_ID").and_then(|value| value.parse().ok());
         let job = job.ok_or(unset("SLURM_JOB_ID"))?;
         let nodes = variable("SLURM_JOB_NODELIST").ok_or(unset("SLURM_JOB_NODELIST"))?;
@@ -97,10 +83,17 @@ impl SlurmJob {
             Launcher::Mpich => ("HYDRA_LAUNCHER_EXEC", AGENT),
         };
         if !variable(name).is_some_and(|value| value.ends_with(expected)) {
-            return Err(SlurmError::Launcher { variable: name, value: expected });
+            let remedy = format!(
+                "`{expected}`, and without it no rank gets to another job's node; start the program by `sintonia malleable -- mpiexec ...`"
+            );
+            return Err(wrong(name, remedy));
         }
         if launcher == Launcher::OpenMpi && LISTENING.iter().all(|name| variable(name).is_none()) {
-            return Err(SlurmError::Network { variable: LISTENING[0] });
+            let name = LISTENING[0];
+            let remedy = format!(
+                "set, and without it Open MPI's launcher does not hear ranks on another job's node; set it to the network of the nodes, as in `{name}=10.1.0.0/16`, before `sintonia malleable -- mpiexec ...`"
+            );
+            return Err(wrong(name, remedy));
         }
         Ok(Self { job, nodes, slots_per_node })
     }
@@ -164,7 +157,7 @@ impl Slurm {
                 *elsewhere.entry(name.clone()).or_default() += 1;
             }
         }
-        let queue = RealQueue::new(job.job, job.slots_per_node);
+        let queue = RealQueue { job: job.job, slots_per_node: job.slots_per_node };
         let thread = SlurmHandle::start(queue, elsewhere.keys().cloned().collect());
         let (lent, requests, tickets) = (Vec::new(), BTreeMap::new(), Tickets::default());
         Ok(Self { job, launcher, hosts, lent, elsewhere, requests, tickets, patience, thread })

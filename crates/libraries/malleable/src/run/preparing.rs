@@ -11,7 +11,7 @@ use crate::ready::Prepared;
 use crate::spawn::{self, Preparation};
 use crate::spawn_error::SpawnError;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const STUCK: &str =
 /// Thread that prepares a resize, or its result.
 #[derive(Debug)]
 pub(super) struct Preparing {
-    progress: spawn::SpawnProgress,
+    is_spawned: Arc<AtomicBool>,
     result: Outcome,
 }
 
@@ -34,7 +34,7 @@ enum Outcome {
 
 impl Preparing {
     fn begin(preparation: Preparation, heartbeat: &Arc<AtomicU64>) -> Self {
-        let progress = preparation.progress.clone();
+        let is_spawned = Arc::clone(&preparation.is_spawned);
         let (tell, told) = channel();
         let watchdog = watchdog(preparation.deadline, heartbeat);
         let work = move || {
@@ -48,13 +48,13 @@ impl Preparing {
             Ok(_) => Outcome::Awaited(told),
             Err(error) => Outcome::Known(Err(failed(error))),
         };
-        Self { progress, result }
+        Self { is_spawned, result }
     }
 
     /// Prepares in this thread, if only it may call MPI; a call that does not return cannot be handled.
     fn make(preparation: Preparation) -> Self {
-        let progress = preparation.progress.clone();
-        Self { progress, result: Outcome::Known(preparation.run().map(Box::new)) }
+        let is_spawned = Arc::clone(&preparation.is_spawned);
+        Self { is_spawned, result: Outcome::Known(preparation.run().map(Box::new)) }
     }
 
     /// Waits for the result of the preparation for at most `at_most`, while nothing else is done.
@@ -73,7 +73,7 @@ impl Preparing {
 
     /// Returns whether all new processes have started.
     pub(super) fn is_spawned(&self) -> bool {
-        self.progress.is_spawned()
+        self.is_spawned.load(Ordering::Acquire)
     }
 
     /// Result of the preparation, once it has ended.
@@ -122,7 +122,7 @@ impl Malleable {
             own_world: self.ranks.members.get(own).map_or(0, |member| member.world),
             deadline: self.options.deadline,
             launched: self.launched.clone(),
-            progress: spawn::SpawnProgress::default(),
+            is_spawned: Arc::default(),
             n_bytes,
             peers: self.peers.clone(),
         };

@@ -30,7 +30,8 @@ pub(super) fn moved_within(options: &Options) -> Duration {
 pub(super) struct Underway {
     pub(super) prepared: Prepared,
     moving: Option<Moving>,
-    is_everywhere: bool,
+    /// Whether constant data have arrived everywhere.
+    pub(super) is_everywhere: bool,
     /// Time that the program stood still to begin the move.
     stood: Duration,
 }
@@ -52,11 +53,6 @@ impl Underway {
     /// Returns whether data are moving, and have not all arrived.
     pub(super) fn is_travelling(&self) -> bool {
         self.moving.is_some() && !self.is_everywhere
-    }
-
-    /// Returns whether constant data have arrived everywhere.
-    pub(super) fn is_everywhere(&self) -> bool {
-        self.is_everywhere
     }
 
     /// Begins to move constant data.
@@ -166,7 +162,7 @@ impl Malleable {
             .leavers()
             .filter_map(|rank| self.ranks.members.get(rank as usize).map(Member::host));
         coordinator.note_left(hosts.collect());
-        let meanwhile = self.iteration.saturating_sub(coordinator.ordered_at());
+        let meanwhile = self.iteration.saturating_sub(coordinator.ordered_at);
         coordinator.note(|resize| {
             resize.iteration = self.iteration;
             resize.iterations_meanwhile = meanwhile;

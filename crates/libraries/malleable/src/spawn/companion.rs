@@ -83,7 +83,7 @@ pub(super) fn start(
 ) -> Result<Intercomm, SpawnError> {
     let failed = |why: String| SpawnError::Companion(why);
     let release = Release::open().map_err(|error| failed(error.to_string()))?;
-    let address = serde_json::to_string(release.address()).unwrap_or_default();
+    let address = serde_json::to_string(&release.address).unwrap_or_default();
     let none = || failed("there is no `mpiexec` beside the one that started this program".into());
     let mut launcher = mpi::launcher::another().ok_or_else(none)?;
     let hosts = start.host.iter().flat_map(|host| ["-hosts", host]);
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_side_that_says_farewell_is_not_missed() {
         let release = Release::open().unwrap();
-        let other = connect_to(release.address()).unwrap();
+        let other = connect_to(&release.address).unwrap();
         let own = release.accept(Instant::now() + Duration::from_secs(20), || false).unwrap();
         let (here, there) = (PeerConnections::default(), PeerConnections::default());
         here.tie(own);

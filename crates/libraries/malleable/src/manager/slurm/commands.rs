@@ -27,25 +27,6 @@ pub(super) enum CommandError {
     NoAnswer(String, String),
 }
 
-/// Job that holds a node for another job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Companion {
-    /// Id of the other job.
-    pub(super) of_job: u64,
-    /// Partition of the other job, which this one uses too.
-    pub(super) partition: Option<String>,
-    /// Account of the other job.
-    pub(super) account: Option<String>,
-    /// Quality of service of the other job.
-    pub(super) qos: Option<String>,
-    /// Time that the other job has left.
-    pub(super) time: Option<String>,
-    /// Allowed hosts; any if empty.
-    pub(super) hosts: Vec<String>,
-    /// Number of ranks per node.
-    pub(super) slots_per_node: u32,
-}
-
 /// Job in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Queued {
@@ -64,25 +45,20 @@ pub(super) fn companion_name(of_job: u64) -> String {
     format!("sintonia-{of_job}")
 }
 
-/// Submits a companion of one node; returns its job id.
-pub(super) fn submit(companion: &Companion) -> Result<u64, CommandError> {
-    let mut words =
-        vec!["--parsable".to_owned(), "--nodes=1".to_owned(), "--output=/dev/null".to_owned()];
-    words.push(format!("--job-name={}", companion_name(companion.of_job)));
-    words.push(format!("--ntasks-per-node={}", companion.slots_per_node));
-    let options = [
-        ("partition", &companion.partition),
-        ("account", &companion.account),
-        ("qos", &companion.qos),
-        ("time", &companion.time),
-    ];
-    for (name, value) in options {
-        words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
+/// Submits a companion of one node, on one of `hosts` unless they are empty; returns its job id.
+pub(super) fn submit(
+    of_job: u64,
+    slots_per_node: u32,
+    hosts: &[String],
+) -> Result<u64, CommandError> {
+    let mut words = ["--parsable", "--nodes=1", "--output=/dev/null"].map(str::to_owned).to_vec();
+    words.push(format!("--job-name={}", companion_name(of_job)));
+    words.push(format!("--ntasks-per-node={slots_per_node}"));
+    words.extend(options_of(of_job)?);
+    if !hosts.is_empty() {
+        words.push(format!("--nodelist={}", hosts.join(",")));
     }
-    if !companion.hosts.is_empty() {
-        words.push(format!("--nodelist={}", companion.hosts.join(",")));
-    }
-    words.push(format!("--wrap={}", holding(companion.of_job)));
+    words.push(format!("--wrap={}", holding(of_job)));
     let said = run("sbatch", &words)?;
     // With several clusters: `NUMBER;CLUSTER`.
     let number = said.trim().split(';').next().unwrap_or_default();
@@ -120,17 +96,16 @@ pub(super) fn cancel(jobs: &[u64]) -> Result<(), CommandError> {
     })
 }
 
-/// Returns the settings of a companion that match those of the job.
-pub(super) fn facts(of_job: u64, slots_per_node: u32) -> Result<Companion, CommandError> {
+/// Returns the options by which a companion gets the partition, account, quality of service and remaining time of its
+/// job.
+fn options_of(of_job: u64) -> Result<Vec<String>, CommandError> {
+    const UNSET: [&str; 6] = ["", "(null)", "N/A", "UNLIMITED", "NOT_SET", "INVALID"];
     let job = format!("--jobs={of_job}");
     let said = run("squeue", &["--noheader".to_owned(), job, "--format=%P|%a|%q|%L".to_owned()])?;
-    let mut fields = said.trim().split('|').map(|field| match field.trim() {
-        "" | "(null)" | "N/A" | "UNLIMITED" | "NOT_SET" | "INVALID" => None,
-        word => Some(word.to_owned()),
-    });
-    let mut next = || fields.next().flatten();
-    let (partition, account, qos, time) = (next(), next(), next(), next());
-    Ok(Companion { of_job, partition, account, qos, time, slots_per_node, hosts: Vec::new() })
+    let values = said.trim().split('|').map(str::trim);
+    let options = ["partition", "account", "qos", "time"].into_iter().zip(values);
+    let options = options.filter(|(_, value)| !UNSET.contains(value));
+    Ok(options.map(|(name, value)| format!("--{name}={value}")).collect())
 }
 
 /// Command words before a program that start one rank of it on a companion's node. The rank sees the environment of the

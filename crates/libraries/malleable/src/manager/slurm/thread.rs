@@ -5,7 +5,7 @@
 
 use super::super::Ticket;
 use super::super::hosts::is_same;
-use super::commands::{self, CommandError, Companion, Queued};
+use super::commands::{self, CommandError, Queued};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,22 +48,15 @@ pub(super) trait SlurmQueue: Send + 'static {
 /// Queue behind Slurm's commands.
 #[derive(Debug)]
 pub(super) struct RealQueue {
-    job: u64,
-    slots_per_node: u32,
-}
-
-impl RealQueue {
-    /// Queue for a job that wants companions.
-    pub(super) fn new(job: u64, slots_per_node: u32) -> Self {
-        Self { job, slots_per_node }
-    }
+    /// Id of the job that wants companions.
+    pub(super) job: u64,
+    /// Number of ranks per node.
+    pub(super) slots_per_node: u32,
 }
 
 impl SlurmQueue for RealQueue {
-    /// Asks each time for the time that the job has left.
     fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError> {
-        let facts = commands::facts(self.job, self.slots_per_node)?;
-        commands::submit(&Companion { hosts: hosts.to_vec(), ..facts })
+        commands::submit(self.job, self.slots_per_node, hosts)
     }
 
     fn companions(&mut self) -> Result<Vec<Queued>, CommandError> {
