@@ -49,7 +49,7 @@ const N_WAITING: i32 = 128;
 /// where there is no IPv6.
 ///
 /// # Errors
-/// When the address cannot be bound.
+/// If the address cannot be bound.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let all_of_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
     match address.ip() {
@@ -79,7 +79,7 @@ impl Acceptor {
     /// Accepts connections from now on; `receive` is called with each in a thread of its own called `name`.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn open(
         listener: TcpListener,
         unauthenticated: Arc<Unauthenticated>,
@@ -99,7 +99,7 @@ impl Acceptor {
     /// Address of the listener.
     ///
     /// # Errors
-    /// When the system does not tell it.
+    /// If the system does not tell it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.shared.listener.local_addr()
     }

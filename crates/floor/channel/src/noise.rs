@@ -36,7 +36,7 @@ impl Handshake {
     /// Appends the next record, with `plain` as its contents.
     ///
     /// # Errors
-    /// When `plain` is too long.
+    /// If `plain` is too long.
     pub fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelError> {
         let mut record = vec![0; RECORD_BYTES_MAX];
         let n_bytes =
@@ -47,7 +47,7 @@ impl Handshake {
     /// Opens the next record.
     ///
     /// # Errors
-    /// When the other side does not have the key.
+    /// If the other side does not have the key.
     pub fn open(&mut self, record: &[u8]) -> Result<Vec<u8>, ChannelError> {
         let mut plain = vec![0; record.len()];
         let n_bytes =
@@ -59,7 +59,7 @@ impl Handshake {
     /// Returns both directions of the connection, after each side has sent a record.
     ///
     /// # Errors
-    /// When a side has not sent its record yet.
+    /// If a side has not sent its record yet.
     pub fn finish(self) -> Result<(Sealer, Opener), ChannelError> {
         let noise = self.noise.into_stateless_transport_mode();
         let noise = Arc::new(noise.map_err(|_| ChannelError::Unproved)?);
@@ -125,7 +125,7 @@ impl Opener {
     /// Appends the contents of the next record to `plain`.
     ///
     /// # Errors
-    /// When `record` is not the other side's next record; `plain` is then unchanged.
+    /// If `record` is not the other side's next record; `plain` is then unchanged.
     pub fn open(&mut self, record: &[u8], plain: &mut Vec<u8>) -> Result<(), ChannelError> {
         let begins = plain.len();
         plain.resize(begins + record.len(), 0);

@@ -10,7 +10,7 @@ pub(crate) const LENGTH_BYTES: usize = 2;
 /// Appends `record` with its length.
 ///
 /// # Errors
-/// When `record` is longer than a record may be.
+/// If `record` is longer than a record may be.
 pub fn append_record(record: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelError> {
     let n_bytes = u16::try_from(record.len()).map_err(|_| ChannelError::TooLong)?;
     wire.extend_from_slice(&n_bytes.to_be_bytes());
@@ -21,7 +21,7 @@ pub fn append_record(record: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelErr
 /// Reads the contents of a record, whose length comes first.
 ///
 /// # Errors
-/// When the stream fails, or ends inside the record.
+/// If the stream fails, or ends inside the record.
 pub fn read_record(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; LENGTH_BYTES];
     stream.read_exact(&mut length)?;

@@ -44,7 +44,7 @@ impl Draft {
     /// killed writer left is overwritten.
     ///
     /// # Errors
-    /// When it cannot be created.
+    /// If it cannot be created.
     pub fn create(&self, mode: u32) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true).mode(mode).open(&self.place)
@@ -53,7 +53,7 @@ impl Draft {
     /// Gives the complete file its path.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// If the folder cannot be written.
     pub fn publish(mut self) -> io::Result<()> {
         fs::rename(&self.place, &self.path)?;
         self.is_published = true;
@@ -63,7 +63,7 @@ impl Draft {
     /// Gives the complete file its path when its content is on the disk, and waits until the path is there too.
     ///
     /// # Errors
-    /// When the file or its folder cannot be written.
+    /// If the file or its folder cannot be written.
     pub fn publish_durably(self, file: &File) -> io::Result<()> {
         // Otherwise the path may reach the disk before the content.
         file.sync_all()?;
@@ -85,7 +85,7 @@ impl Drop for Draft {
 /// Replaces the content of the file at `path`, which survives the death of this process.
 ///
 /// # Errors
-/// When the folder cannot be written, or the disk is full; the old file is then unchanged.
+/// If the folder cannot be written, or the disk is full; the old file is then unchanged.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let draft = Draft::of(path);
     draft.create(0o666)?.write_all(content)?;
@@ -106,7 +106,7 @@ pub fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Waits until a folder is on the disk; ignores file systems that cannot do this and offer nothing else.
 ///
 /// # Errors
-/// When the disk reports a failure.
+/// If the disk reports a failure.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     match File::open(path).and_then(|folder| folder.sync_all()) {
@@ -122,7 +122,7 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
 /// device, a pipe, what a shell put at `/dev/stdout`.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn open_output(path: &Path) -> io::Result<(File, Option<Draft>)> {
     let is_other = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     if is_other || OF_THE_SYSTEM.iter().any(|folder| path.starts_with(folder)) {

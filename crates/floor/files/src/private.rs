@@ -19,7 +19,7 @@ const OTHERS_WRITE: u32 = 0o002;
 /// Makes the folder `path` with access for this user alone, or accepts it where it is this user's already.
 ///
 /// # Errors
-/// When the folder cannot be made, is no folder, belongs to another user, or others may write in it.
+/// If the folder cannot be made, is no folder, belongs to another user, or others may write in it.
 pub fn claim(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
@@ -34,7 +34,7 @@ pub fn claim(path: &Path) -> io::Result<()> {
 /// a folder.
 ///
 /// # Errors
-/// When the folder cannot be made, belongs to another user, or others may write in it.
+/// If the folder cannot be made, belongs to another user, or others may write in it.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     check_owner(&std::fs::metadata(path)?)
@@ -53,7 +53,7 @@ pub fn verify(path: &Path) -> io::Result<()> {
 /// Opens an existing file to read, and to write where `is_written`: one that is ours, and no link, pipe or device.
 ///
 /// # Errors
-/// When the file is missing, belongs to another user, others may write in it, or it is a link, pipe or device.
+/// If the file is missing, belongs to another user, others may write in it, or it is a link, pipe or device.
 pub fn open_file(path: &Path, is_written: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).write(is_written).custom_flags(flags).open(path)?;
@@ -68,7 +68,7 @@ pub fn open_file(path: &Path, is_written: bool) -> io::Result<File> {
 /// Opens a file to write, and makes it with access for this user alone when it is missing; never follows a link.
 ///
 /// # Errors
-/// When the file cannot be made, is another user's, or others may write in it.
+/// If the file cannot be made, is another user's, or others may write in it.
 pub fn make_file(path: &Path) -> io::Result<File> {
     let file = open_or_make(path)?;
     check_owner(&file.metadata()?)?;

@@ -53,7 +53,7 @@ pub struct First<'a> {
 /// Encodes a message, as the payload of a frame.
 ///
 /// # Errors
-/// When the message has no encoding.
+/// If the message has no encoding.
 pub fn to_bytes<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
     postcard::to_allocvec(message).map_err(|_| FrameError::Unknown)
 }
@@ -61,7 +61,7 @@ pub fn to_bytes<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
 /// Decodes the message that a payload is.
 ///
 /// # Errors
-/// When the bytes are not a message of type `M`, or continue after it.
+/// If the bytes are not a message of type `M`, or continue after it.
 pub fn decode<M: DeserializeOwned>(payload: &[u8]) -> Result<M, FrameError> {
     match postcard::take_from_bytes(payload) {
         Ok((message, [])) => Ok(message),
@@ -91,7 +91,7 @@ impl Format {
     /// Appends a frame to `to`; its payload is given in pieces.
     ///
     /// # Errors
-    /// When the payload is too long; then nothing is appended.
+    /// If the payload is too long; then nothing is appended.
     pub fn append(self, payload: &[&[u8]], to: &mut Vec<u8>) -> Result<(), FrameError> {
         let n_bytes = payload.iter().map(|piece| piece.len()).sum();
         let Some(length) = u32::try_from(n_bytes).ok().filter(|_| n_bytes <= self.n_bytes_max)
@@ -109,7 +109,7 @@ impl Format {
     /// Appends a message as a frame to `to`.
     ///
     /// # Errors
-    /// When the message is too long; then nothing is appended.
+    /// If the message is too long; then nothing is appended.
     pub fn encode<M: Serialize>(self, message: &M, to: &mut Vec<u8>) -> Result<(), FrameError> {
         self.append(&[&to_bytes(message)?], to)
     }
@@ -117,7 +117,7 @@ impl Format {
     /// Writes a message as a frame.
     ///
     /// # Errors
-    /// When the message is too long, or the stream fails.
+    /// If the message is too long, or the stream fails.
     pub fn write<M: Serialize>(self, message: &M, to: &mut impl Write) -> Result<(), FrameError> {
         let mut bytes = Vec::new();
         self.encode(message, &mut bytes)?;
@@ -127,7 +127,7 @@ impl Format {
     /// Frame at the front of `bytes`; `None` while it is incomplete.
     ///
     /// # Errors
-    /// When the bytes are no frame.
+    /// If the bytes are no frame.
     pub fn first(self, bytes: &[u8]) -> Result<Option<First<'_>>, FrameError> {
         let Some((head, rest)) = bytes.split_at_checked(self.head_bytes()) else { return Ok(None) };
         let Some((payload, rest)) = rest.split_at_checked(self.length(head)?) else {
@@ -140,7 +140,7 @@ impl Format {
     /// Waits for a message; returns `None` at the end of the stream.
     ///
     /// # Errors
-    /// When the stream fails or ends inside a frame, or holds no such message.
+    /// If the stream fails or ends inside a frame, or holds no such message.
     pub fn read_message<M: DeserializeOwned>(
         self,
         from: &mut impl Read,
@@ -152,7 +152,7 @@ impl Format {
     /// Waits for a frame and reads its payload into `payload`; returns false at the end of the stream.
     ///
     /// # Errors
-    /// When the stream fails or ends inside a frame, or holds no frame.
+    /// If the stream fails or ends inside a frame, or holds no frame.
     pub fn read(self, from: &mut impl Read, payload: &mut Vec<u8>) -> Result<bool, FrameError> {
         let mut head = Vec::new();
         if read_up_to(from, self.head_bytes(), &mut head)? == 0 {
@@ -225,7 +225,7 @@ impl FrameBuffer {
     /// Payload of the next frame; `None` while it is incomplete.
     ///
     /// # Errors
-    /// When the bytes are no frame.
+    /// If the bytes are no frame.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, FrameError> {
         let first = self.format.first(&self.bytes[self.n_taken..])?;
         self.n_taken = self.bytes.len() - first.map_or(self.n_waiting(), |first| first.rest.len());
@@ -235,7 +235,7 @@ impl FrameBuffer {
     /// Next message; `None` while it is incomplete.
     ///
     /// # Errors
-    /// When the bytes are no frame, or the frame is no such message.
+    /// If the bytes are no frame, or the frame is no such message.
     pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         self.next_frame()?.map(decode).transpose()
     }

@@ -17,7 +17,7 @@ pub struct PeerProblem {
 /// Parses a host file as launchers read it: lines `NAME slots=N` for Open MPI, `NAME:N` for MPICH; a name may be a list.
 ///
 /// # Errors
-/// When a line is not in this form, or there is none.
+/// If a line is not in this form, or there is none.
 pub fn host_file(text: &str) -> Result<Vec<NamedNode>, HostFileError> {
     let mut all = Vec::new();
     for (line, text) in lines(text) {

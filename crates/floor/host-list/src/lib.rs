@@ -42,7 +42,7 @@ pub struct NamedNode {
 /// Parses `a,n[1-2]:4` into its nodes, in order, each with the number behind its colon.
 ///
 /// # Errors
-/// When the list is not in this form.
+/// If the list is not in this form.
 pub fn hosts(list: &str) -> Result<Vec<NamedNode>, NodeListError> {
     let mut all = Vec::new();
     for word in words(list)? {
@@ -66,7 +66,7 @@ fn counted<'a>(list: &str, word: &'a str) -> Result<(&'a str, Option<u32>), Node
 /// Parses counts: `4(x2),2` is 4, 4 and 2.
 ///
 /// # Errors
-/// When the list is not in this form.
+/// If the list is not in this form.
 pub fn counts(list: &str) -> Result<Vec<u32>, NodeListError> {
     let mut counts = Vec::new();
     for word in list.split(',').map(str::trim) {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Returns the names of all nodes of a list, in its order.
 ///
 /// # Errors
-/// When the list is not in Slurm's form.
+/// If the list is not in Slurm's form.
 pub fn expand(list: &str) -> Result<Vec<String>, NodeListError> {
     let mut nodes = Vec::new();
     for word in words(list)? {
@@ -19,7 +19,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, NodeListError> {
 /// Splits a list at commas that stand outside of brackets.
 ///
 /// # Errors
-/// When brackets do not match, or a word is empty.
+/// If brackets do not match, or a word is empty.
 pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
     let brackets = || Mistake::Brackets.in_list(list);
     let (mut words, mut begin, mut inside) = (Vec::new(), 0, false);

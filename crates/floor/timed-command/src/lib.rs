@@ -1,4 +1,4 @@
-//! Commands that are waited for up to a limit of time, and what they print.
+//! Commands with a limit on their time, and their output.
 //!
 //! # Not here
 //! Commands that are ended by signals to their group or to us (`cli`), and those of tests (`launch`).
@@ -27,7 +27,7 @@ pub enum CommandError {
     /// It cannot be started.
     #[error("cannot be started: {0}")]
     Start(#[source] io::Error),
-    /// What it prints cannot be read, or it cannot be waited for.
+    /// Its output cannot be read, or it cannot be waited for.
     #[error("cannot be read: {0}; see `ulimit -u`")]
     Read(#[source] io::Error),
     /// It took longer than this.
@@ -46,7 +46,7 @@ impl EndedCommand {
 /// Runs a command without input. After `limit` it is killed.
 ///
 /// # Errors
-/// When it does not start, or does not end in time.
+/// If it does not start, or does not end in time.
 pub fn run(command: &mut Command, limit: Duration) -> Result<EndedCommand, CommandError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(CommandError::Start)?;
@@ -70,7 +70,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<EndedCommand, Comma
 /// Waits for a child up to `limit`; returns `None` if it still runs then.
 ///
 /// # Errors
-/// When it cannot be waited for.
+/// If it cannot be waited for.
 pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {

@@ -12,6 +12,7 @@ use crate::tags::Tag;
 use mpi::{Comm, MpiError};
 use std::time::Duration;
 
+/// Largest time for which a rank sleeps.
 const PATIENCE: Duration = Duration::from_hours(24 * 365);
 
 /// All launched ranks.
@@ -32,7 +33,7 @@ impl LaunchedRanks {
         (0..self.all.size()).filter(|rank| !is_present(rank)).collect()
     }
 
-    /// Wakes the ranks that the change needs; called by the first source.
+    /// Wakes the ranks that the resize needs; called by the first source.
     pub(crate) fn wake(&self, plan: &ResizePlan) -> Result<(), MpiError> {
         let text = serde_json::to_vec(plan).unwrap_or_default();
         plan.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, Tag::Wake.number()))
@@ -51,12 +52,8 @@ impl LaunchedRanks {
         let Ok(plan) = serde_json::from_slice::<ResizePlan>(&text) else { return Ok(None) };
         let own = self.all.rank();
         let place = plan.woken.iter().position(|rank| *rank == own).unwrap_or(0);
-        let mut group = joined(
-            Comm::own_self(self.all.mpi())?,
-            Some((&self.all, arrival.from)),
-            Tag::Join.number(),
-            true,
-        )?;
+        let (alone, peer) = (Comm::own_self(self.all.mpi())?, Some((&self.all, arrival.from)));
+        let mut group = joined(alone, peer, Tag::Join.number(), true)?;
         for _later in plan.woken.iter().skip(place + 1) {
             group = joined(group, None, Tag::Join.number(), false)?;
         }

@@ -37,7 +37,7 @@ impl Member {
 pub(crate) struct PresentRanks {
     /// Communicator for the program.
     pub(crate) comm: Comm,
-    /// Communicator for the orders of rank 0, and for the threads that prepare a change.
+    /// Communicator for the orders of rank 0, and for the threads that prepare a resize.
     pub(crate) backstage: Arc<Comm>,
     /// Processes by rank.
     pub(crate) members: Vec<Member>,

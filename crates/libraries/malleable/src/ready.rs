@@ -65,11 +65,8 @@ impl Ready {
         let release = open_release(&bridge, &plan, number)?;
         let deadline = Duration::from_millis(plan.deadline_ms);
         let address = if plan.target(number).is_none() && !plan.is_parked {
-            let heard = bridge.take::<u8>(
-                Some(plan.next_first()),
-                Some(Tag::ReleaseAddress.number()),
-                deadline,
-            )?;
+            let (from, tag) = (plan.next_first(), Tag::ReleaseAddress.number());
+            let heard = bridge.take::<u8>(Some(from), Some(tag), deadline)?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
             serde_json::from_slice(&text).ok()
         } else {

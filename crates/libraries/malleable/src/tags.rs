@@ -1,6 +1,6 @@
 //! Tags of messages: a number of its own for each purpose.
 //!
-//! The program's thread and the threads that prepare a change share communicators, and the tag of
+//! The program's thread and the threads that prepare a resize share communicators, and the tag of
 //! `MPI_Intercomm_create` counts among those of messages: when numbers served twice, a thread took the end of the
 //! program for the answer of a leader.
 
@@ -12,7 +12,7 @@ pub(crate) enum Tag {
     /// Wakes a parked rank, and joins it.
     Wake,
     Join,
-    /// To a new process: the change and the index of its start, or nothing, which sends it away.
+    /// To a new process: the plan and the index of its start, or nothing, which dismisses it.
     Go,
     /// Between a source's children.
     Child,
@@ -23,7 +23,7 @@ pub(crate) enum Tag {
     /// Address at which leaving processes report, and that a rank is ready.
     ReleaseAddress,
     Ready,
-    /// Fate of the prepared processes.
+    /// Command to the new ranks.
     ArrivalCommand,
     /// State of rank 0, to the next one.
     Handover,
@@ -34,14 +34,14 @@ pub(crate) enum Tag {
     /// One rank is done, and all are.
     Done,
     AllDone,
-    /// First of the tags used by a single change.
+    /// First of the tags used by a single resize.
     FirstOfChange,
 }
 
-/// Messages between the threads that prepare a change.
+/// Messages between the threads that prepare a resize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfChange {
-    /// Plan of the change.
+    /// Plan of the resize.
     Plan,
     /// Result of starting a source's processes.
     Come,
@@ -61,7 +61,7 @@ impl Tag {
 }
 
 impl OfChange {
-    /// Number of the tag for the library; different for each change, and repeating only after thousands of changes.
+    /// Number of the tag for the library; different for each resize, and repeating only after thousands of them.
     pub(crate) const fn number(self, serial: u16) -> u16 {
         let first = Tag::FirstOfChange.number();
         let n_serials = (TAG_MAX - first + 1) / N_OF_CHANGE;

@@ -34,7 +34,7 @@ pub fn stay(
         let n_bound = u32::try_from(n_bound).unwrap_or(u32::MAX);
         return Err(StayError { n_bound, n_targets: plan.n_targets() });
     }
-    // Where there are seats for all, all stay anyway.
+    // With seats for all sources, all stay anyway.
     let n_levels = if n_sources <= n_targets { 1 } else { 2 * n_bound + 1 };
     if n_levels == 1 {
         bound.fill(false);

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// File being written; after an error nothing more is written.
+/// Checkpoint file being written; after an error nothing more is written.
 #[derive(Debug)]
 pub(super) struct CheckpointDraft {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct CheckpointDraft {
 }
 
 impl CheckpointDraft {
-    /// Opens a file beside the one that it becomes.
+    /// Creates the draft of the file `path`.
     pub(super) fn of(path: &Path) -> Self {
         let draft = Draft::of(path);
         Self { path: path.to_owned(), file: draft.create(0o666), draft }

@@ -109,7 +109,7 @@ impl Index {
                 let (n_per_row, arrays) = match &object.rows {
                     Rows::Even { n_per_row, array } => {
                         let width = array.element_bytes();
-                        let n_bytes = n_rows.saturating_mul((*n_per_row * width) as u64);
+                        let n_bytes = n_rows * (*n_per_row * width) as u64;
                         (*n_per_row, vec![place(object.class, width, n_bytes)])
                     }
                     Rows::Sparse { arrays, .. } => {
@@ -171,7 +171,8 @@ impl Index {
     /// Returns the first object that differs from `data`, with what `data` has instead.
     pub(crate) fn difference(&self, data: &Data<'_>) -> Option<(String, String)> {
         let rows = |group: &PartitionGroup<'_>| {
-            Some((group.cut.encode(), Partition::even(group.n_rows, 1).ok()?))
+            // The number of rows is not compared: a new rank need not know it.
+            Some((group.cut.encode(), Partition::even(0, 1).ok()?))
         };
         let rows = data.groups.iter().filter_map(rows).collect::<Vec<_>>();
         let (held, registered) = (self.words(), Self::of(data, &rows, &[]).words());

@@ -72,7 +72,11 @@ impl Manager for HostFile {
 
     fn poll(&mut self, ticket: Ticket) -> Reply {
         let withdrawn = || Reply::Refused("the request was withdrawn".to_owned());
-        self.replies.get(&ticket).cloned().unwrap_or_else(withdrawn)
+        let reply = self.replies.remove(&ticket).unwrap_or_else(withdrawn);
+        if matches!(reply, Reply::Granted(_)) {
+            self.replies.insert(ticket, reply.clone());
+        }
+        reply
     }
 
     fn withdraw(&mut self, ticket: Ticket) {

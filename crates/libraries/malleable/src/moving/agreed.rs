@@ -69,11 +69,10 @@ pub(crate) fn partitions(
     let held = group_summaries(bridge, data)?;
     let of_group = |(number, group): (usize, &PartitionGroup<'_>)| {
         let first = held.first().map(|rank| rank[number]).unwrap_or_default();
-        let cut = group.cut.informed(first.cut);
-        let known = PartitionGroup { n_rows: first.n_rows, cut, objects: vec![] };
+        let known = informed(group, first);
         let name = group.objects.first().map_or("", |object| object.name);
         let held_by = (0..).zip(held.iter().map(|rank| rank[number])).collect::<Vec<_>>();
-        Ok((cut.encode(), partition_held(&known, name, &held_by)?))
+        Ok((known.cut.encode(), partition_held(&known, name, &held_by)?))
     };
     data.groups.iter().enumerate().map(of_group).collect()
 }
@@ -163,10 +162,8 @@ fn rows_held(group: &PartitionGroup<'_>) -> Option<u64> {
             }
             Rows::Sparse { lengths, arrays } => {
                 let n_entries = lengths.0.iter().map(|length| *length as usize).sum::<usize>();
-                arrays
-                    .iter()
-                    .all(|array| array.n_elements() == n_entries)
-                    .then(|| lengths.0.len())?
+                let is_whole = arrays.iter().all(|array| array.n_elements() == n_entries);
+                is_whole.then(|| lengths.0.len())?
             }
         };
         if n_rows.is_some_and(|n_rows| n_rows != n_own) {
@@ -194,11 +191,7 @@ impl AgreedGroup {
         held: &[GroupSummary],
     ) -> Result<Self, MoveError> {
         let first = bridge.sources.first().map(|rank| held[*rank as usize]).unwrap_or_default();
-        let known = PartitionGroup {
-            n_rows: first.n_rows,
-            cut: group.cut.informed(first.cut),
-            objects: vec![],
-        };
+        let known = informed(group, first);
         let name = group.objects.first().map_or("", |object| object.name);
         let held_by = bridge.sources.iter().map(|rank| (*rank, held[*rank as usize]));
         let held_by = held_by.collect::<Vec<_>>();
@@ -218,6 +211,12 @@ impl AgreedGroup {
         }
         Ok(Self { plan, entries })
     }
+}
+
+/// Number of rows and partitioning rule of a group, as the first source knows them.
+fn informed(group: &PartitionGroup<'_>, first: GroupSummary) -> PartitionGroup<'static> {
+    let cut = group.cut.informed(first.cut);
+    PartitionGroup { n_rows: first.n_rows, cut, objects: Vec::new() }
 }
 
 /// Present partition of the rows among the sources.

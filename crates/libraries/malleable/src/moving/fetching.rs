@@ -80,14 +80,9 @@ impl Fetching {
                 && array.fetch.n_open() < N_OPEN_MAX
                 && let Some(piece) = array.pieces.pop_front()
             {
-                let there = (piece.peer, to_usize(piece.there));
+                let [here, there, n_bytes] = [piece.here, piece.there, piece.n_bytes].map(to_usize);
                 let window = &self.windows[array.window];
-                window.get(
-                    &mut array.fetch,
-                    to_usize(piece.here),
-                    there,
-                    to_usize(piece.n_bytes),
-                )?;
+                window.get(&mut array.fetch, here, (piece.peer, there), n_bytes)?;
                 array.fetch.is_complete()?;
                 if budget <= began.elapsed() {
                     return Ok(false);

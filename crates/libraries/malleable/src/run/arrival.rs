@@ -1,4 +1,4 @@
-//! Arrival of a new rank: it waits until the first source calls it.
+//! Arrival of a new rank: it waits for commands of the first source.
 
 use super::arrival_command::{ArrivalCommand, hear};
 use super::preparing::watchdog;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Largest wait: an iteration of the other ranks may take long, and so may the preparation before it.
 const PATIENCE: Duration = Duration::from_hours(24);
-/// Time spent on moving data before the next check for a call.
+/// Time spent on moving data before the next check for a command.
 const STINT: Duration = Duration::from_millis(5);
 
 impl Malleable {
@@ -41,7 +41,7 @@ impl Malleable {
         Ok(Self::of(mpi, options, ranks, phase, (None, None)))
     }
 
-    /// Waits for calls of the first source, and takes this rank's part of the data.
+    /// Carries out commands of the first source until this rank has its part of the data, or is dismissed.
     pub(super) fn take_place<S: State>(
         &mut self,
         prepared: Prepared,

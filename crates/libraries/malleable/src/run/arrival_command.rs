@@ -1,4 +1,4 @@
-//! Calls of the first source to new ranks.
+//! Commands of the first source to new ranks.
 
 use crate::error::Error;
 use crate::present_ranks::PresentRanks;
@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use mpi::MpiError;
 use std::time::Duration;
 
-/// Call to the new ranks.
+/// Command to the new ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArrivalCommand {
     /// Begin to move constant data.
@@ -19,7 +19,7 @@ pub(super) enum ArrivalCommand {
     Leave,
 }
 
-/// Call in the form in which it is sent.
+/// Command in the form in which it is sent.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 struct Sent {
@@ -27,7 +27,7 @@ struct Sent {
     iteration: u64,
 }
 
-/// Calls all new ranks.
+/// Sends a command to all new ranks.
 pub(super) fn call(prepared: &Prepared, command: ArrivalCommand) -> Result<(), MpiError> {
     let (kind, iteration) = match command {
         ArrivalCommand::Leave => (0, 0),
@@ -40,7 +40,7 @@ pub(super) fn call(prepared: &Prepared, command: ArrivalCommand) -> Result<(), M
         .try_for_each(|number| prepared.bridge.send(&sent, number, Tag::ArrivalCommand.number()))
 }
 
-/// Waits for a call.
+/// Waits for a command.
 pub(super) fn hear(
     prepared: &Prepared,
     at_most: Duration,
@@ -54,11 +54,10 @@ pub(super) fn hear(
     }))
 }
 
-/// Sends new processes away that were prepared in vain.
+/// Dismisses new processes that are not needed.
 pub(super) fn dismiss(ranks: &PresentRanks, prepared: Prepared) -> Result<(), Error> {
     if ranks.is_first() {
         call(&prepared, ArrivalCommand::Leave)?;
     }
-    prepared.free()?;
-    Ok(())
+    Ok(prepared.free()?)
 }

@@ -38,10 +38,8 @@ pub(super) struct Underway {
 
 impl fmt::Debug for Underway {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Underway")
-            .field("plan", &self.prepared.plan)
-            .finish_non_exhaustive()
+        let mut shown = formatter.debug_struct("Underway");
+        shown.field("plan", &self.prepared.plan).finish_non_exhaustive()
     }
 }
 

@@ -29,7 +29,7 @@ fn seen(coefficients: &[f64; 3], sizes: &[u32], noise: &[f64]) -> Vec<SizeMeasur
 }
 
 proptest! {
-    /// Where measurements are as good as they claim, the truth lies in the interval, at any size.
+    /// If measurements are as good as they claim, the truth lies in the interval, at any size.
     #[test]
     fn intervals_hold_the_truth(
         (coefficients, sizes) in truth(),
