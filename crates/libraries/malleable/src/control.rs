@@ -47,7 +47,7 @@ struct Shared {
 }
 
 impl JobControl {
-    /// Writes `status` into `folder`, and looks for requests from now on.
+    /// Writes `status` into `folder`, and polls for requests from then on.
     pub(crate) fn open(folder: &Path, status: JobStatus) -> Result<Self, ControlError> {
         let files = Files::of(folder, &status.job);
         let failed = |source| ControlError { path: folder.to_owned(), source };

@@ -334,8 +334,8 @@ impl Coordinator {
             Some(folder) => Ok(Some(JobControl::open(folder, status)?)),
             // The folder was not requested by the user: a program without a home directory runs as well.
             None if min < max => {
-                Ok(control::default_folder()
-                    .and_then(|folder| JobControl::open(&folder, status).ok()))
+                let folder = control::default_folder();
+                Ok(folder.and_then(|folder| JobControl::open(&folder, status).ok()))
             }
             None => Ok(None),
         }

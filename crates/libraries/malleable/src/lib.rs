@@ -47,7 +47,6 @@
 //! Redistribution of rows and placement of new processes (`resize-plan`), MPI calls (`mpi`), the formats of status and
 //! record (`resize-api`).
 
-mod alarm;
 mod bridge;
 mod checkpoint;
 mod control;
@@ -74,6 +73,7 @@ mod run;
 mod spawn;
 mod spawn_error;
 mod tags;
+mod watchdog;
 
 /// For bindings to other languages: objects of a state whose memory is not Rust's.
 pub mod places {

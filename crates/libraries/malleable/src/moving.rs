@@ -147,7 +147,7 @@ impl Moving {
     pub fn test(&mut self, bridge: &Bridge<'_>) -> Result<bool, MoveError> {
         let budget = self.time_budget.budget();
         let is_here = self.advance(bridge, budget)?;
-        // A call that only looks costs nothing of the budget, so that a later one can spend time again.
+        // A call that only polls leaves the budget to later ones.
         if !budget.is_zero() {
             self.time_budget.spend();
         }

@@ -133,7 +133,7 @@ impl Options {
         self
     }
 
-    /// Sets from which iteration on the program wants which size; sizes are applied in order, none is skipped.
+    /// Sets sizes and the iterations from which the program has them; they are applied in order, none is skipped.
     #[must_use]
     pub fn schedule(mut self, sizes: impl IntoIterator<Item = (u64, u32)>) -> Self {
         self.schedule = sizes.into_iter().collect();

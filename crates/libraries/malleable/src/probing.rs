@@ -32,7 +32,7 @@ pub struct Trial {
     pub method: Method,
     /// Time of the trial less the overhead of any trial, in seconds.
     pub seconds: f64,
-    /// Iterations of the sources meanwhile.
+    /// Number of iterations that the sources computed during the trial.
     pub n_iterations: u32,
     /// Time of an iteration when nothing moves, in seconds.
     pub alone_s: f64,

@@ -8,7 +8,6 @@ mod preparing;
 mod saving;
 mod switch;
 
-use crate::alarm::{RepeatedCheck, give_up};
 use crate::control::slurm_job;
 use crate::coordinator::{CheckInput, Coordinator};
 use crate::data::State;
@@ -22,6 +21,7 @@ use crate::ready::Prepared;
 use crate::spawn::companion::{self, PeerConnections};
 use crate::spawn::{place, started_by};
 use crate::tags::Tag;
+use crate::watchdog::{RepeatedCheck, give_up};
 use ending::Ending;
 use mpi::{Comm, Mpi, Nodes};
 use preparing::{NOBODY_WATCHES, Preparing};

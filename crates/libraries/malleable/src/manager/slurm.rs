@@ -22,7 +22,7 @@ use thread::{Lent, RealQueue, SlurmHandle, SlurmOrder};
 pub enum Launcher {
     /// `mpirun` of Open MPI: its processes connect to it over TCP, wherever they are started.
     OpenMpi,
-    /// `mpiexec` of MPICH: it starts a process of its own on each node, with a command that knows companions.
+    /// `mpiexec` of MPICH: it starts a process of its own on each node, with a command that also reaches companions.
     Mpich,
 }
 
@@ -131,8 +131,8 @@ enum Asked {
 }
 
 impl Slurm {
-    /// Creates the manager for a job. `present` are the hosts of the present ranks; a node that does not come within
-    /// `patience` is given up.
+    /// Creates the manager for a job. `present` are the hosts of the present ranks; a request that gets no nodes within
+    /// `patience` is refused.
     ///
     /// # Errors
     /// [`SlurmError::Nodes`] if the list of nodes is malformed.

@@ -39,16 +39,15 @@ impl Malleable {
         }
         let has_failed = self.ending == Ending::Failed;
         let at_most = if has_failed { self.options.deadline } else { PATIENCE };
-        let finished = match are_all_done(&self.ranks, at_most) {
-            Ok(true) => {
-                if !has_failed {
-                    forget(&self.options, &self.ranks);
-                }
-                self.end()
+        let finished = are_all_done(&self.ranks, at_most).and_then(|are_done| {
+            if !are_done {
+                return Err(Error::Silent { seconds: at_most.as_secs_f64() });
             }
-            Ok(false) => Err(Error::Silent { seconds: at_most.as_secs_f64() }),
-            Err(error) => Err(error),
-        };
+            if !has_failed {
+                forget(&self.options, &self.ranks);
+            }
+            self.end()
+        });
         self.phase = RankPhase::Gone;
         finished
     }

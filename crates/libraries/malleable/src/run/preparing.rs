@@ -2,7 +2,6 @@
 
 use super::arrival_command::dismiss;
 use super::{Malleable, RankPhase};
-use crate::alarm::{RepeatedCheck, give_up};
 use crate::coordinator::Coordinator;
 use crate::data::{Data, State};
 use crate::error::Error;
@@ -10,6 +9,7 @@ use crate::probing;
 use crate::ready::Prepared;
 use crate::spawn::{self, Preparation};
 use crate::spawn_error::SpawnError;
+use crate::watchdog::{RepeatedCheck, give_up};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -147,15 +147,14 @@ impl Malleable {
             self.mpi.kill_at_exit(self.mark.clone());
         }
         match std::mem::replace(&mut self.phase, RankPhase::Computing) {
-            RankPhase::Preparing(preparing) => match preparing.wait(Duration::ZERO) {
-                Waited::Ready(prepared) => dismiss(&self.ranks, *prepared),
-                Waited::Failed | Waited::Stuck => Ok(()),
-            },
-            other => {
-                self.phase = other;
-                Ok(())
+            RankPhase::Preparing(preparing) => {
+                if let Waited::Ready(prepared) = preparing.wait(Duration::ZERO) {
+                    dismiss(&self.ranks, *prepared)?;
+                }
             }
+            other => self.phase = other,
         }
+        Ok(())
     }
 }
 

@@ -6,11 +6,11 @@
 //! come. The connection stays as a tether: if it closes without a farewell, the other side has died, which neither
 //! launcher would notice.
 
-use crate::alarm::give_up;
 use crate::plan::ProcessStart;
 use crate::present_ranks::tell;
 use crate::release::{Release, ReleaseAddress, connect_to};
 use crate::spawn_error::SpawnError;
+use crate::watchdog::give_up;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -48,7 +48,7 @@ pub(super) trait SlurmQueue: Send + 'static {
 /// Queue behind Slurm's commands.
 #[derive(Debug)]
 pub(super) struct RealQueue {
-    /// Id of the job that wants companions.
+    /// Id of the job to which the companions belong.
     pub(super) job: u64,
     /// Number of ranks per node.
     pub(super) slots_per_node: u32,
