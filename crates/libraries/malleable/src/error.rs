@@ -1,5 +1,6 @@
 //! Errors of a malleable program.
 
+use crate::causes::with_causes;
 use crate::checkpoint::CheckpointError;
 use crate::control::ControlError;
 use crate::decision::DecisionError;
@@ -55,10 +56,4 @@ impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&with_causes(self))
     }
-}
-
-/// Returns the message of an error with its causes.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

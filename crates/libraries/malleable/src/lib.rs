@@ -48,6 +48,7 @@
 //! record (`resize-api`).
 
 mod bridge;
+mod causes;
 mod checkpoint;
 mod control;
 mod coordinator;

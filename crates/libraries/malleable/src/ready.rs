@@ -67,8 +67,7 @@ impl Ready {
         let address = if plan.target(number).is_none() && !plan.is_parked {
             let (from, tag) = (plan.next_first(), Tag::ReleaseAddress.number());
             let heard = bridge.take::<u8>(Some(from), Some(tag), deadline)?;
-            let text = heard.map(|(_, text)| text).unwrap_or_default();
-            serde_json::from_slice(&text).ok()
+            heard.and_then(|(_, text)| serde_json::from_slice(&text).ok())
         } else {
             None
         };

@@ -126,23 +126,7 @@ impl Malleable {
         if obstacle.is_some() && min < max {
             return Self::begin_parked(mpi, options, comm, obstacle);
         }
-        Self::launched(mpi, options, comm, (0, obstacle))
-    }
-
-    /// Begins the program on the ranks of a communicator that a launcher has started; `world` is the id of this rank's
-    /// world.
-    fn launched(
-        mpi: Arc<Mpi>,
-        options: Options,
-        comm: Comm,
-        (world, obstacle): (u64, Option<String>),
-    ) -> Result<Self, Error> {
-        let members = comm.allgather(&[Member::own(world)])?;
-        let ranks = PresentRanks::of(comm, members)?;
-        let phase = Resume::phase(&options, &ranks)?;
-        let coordinator =
-            ranks.is_first().then(|| Coordinator::new(&options, &ranks)).transpose()?;
-        Ok(Self::of(mpi, options, ranks, phase, (coordinator, obstacle)))
+        begin_computing(mpi, options, comm, (0, obstacle))
     }
 
     fn of(
@@ -310,6 +294,21 @@ impl Malleable {
             .try_for_each(|rank| backstage.send(&[order], rank, Tag::Order.number()))?;
         Ok(())
     }
+}
+
+/// Begins the program on the ranks of a communicator that a launcher has started; `world` is the id of this rank's
+/// world.
+fn begin_computing(
+    mpi: Arc<Mpi>,
+    options: Options,
+    comm: Comm,
+    (world, obstacle): (u64, Option<String>),
+) -> Result<Malleable, Error> {
+    let members = comm.allgather(&[Member::own(world)])?;
+    let ranks = PresentRanks::of(comm, members)?;
+    let phase = Resume::phase(&options, &ranks)?;
+    let coordinator = ranks.is_first().then(|| Coordinator::new(&options, &ranks)).transpose()?;
+    Ok(Malleable::of(mpi, options, ranks, phase, (coordinator, obstacle)))
 }
 
 /// Receives the order of rank 0.

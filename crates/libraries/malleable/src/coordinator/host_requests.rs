@@ -1,6 +1,6 @@
 //! Requests places for new ranks from a manager.
 
-use crate::error::with_causes;
+use crate::causes::with_causes;
 use crate::manager::{
     GrantedHost, HostFile, Launcher, Manager, PlaceRequest, Reply, Slurm, SlurmJob, StartMethod,
     Ticket,

@@ -1,6 +1,6 @@
 //! A rank that sleeps while it is not wanted, since its library cannot start processes.
 
-use super::{Malleable, RankPhase, Step};
+use super::{Malleable, RankPhase, Step, begin_computing};
 use crate::data::State;
 use crate::error::Error;
 use crate::launched_ranks::LaunchedRanks;
@@ -23,7 +23,7 @@ impl Malleable {
         let launched = Arc::new(LaunchedRanks { all });
         let mut run = if let Some(comm) = present {
             let world = LaunchedRanks::world_of(rank);
-            Self::launched(mpi, options, comm, (world, obstacle))?
+            begin_computing(mpi, options, comm, (world, obstacle))?
         } else {
             let ranks = PresentRanks::alone(&mpi)?;
             let mut run = Self::of(mpi, options, ranks, RankPhase::Gone, (None, obstacle));

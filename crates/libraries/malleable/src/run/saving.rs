@@ -1,9 +1,10 @@
 //! Writes the state from time to time, and reads it when the program is restarted.
 
 use super::{Malleable, RankPhase, Step};
+use crate::causes::with_causes;
 use crate::checkpoint::{self, CheckpointError, Constants, Found, Index};
 use crate::data::{Data, State};
-use crate::error::{Error, with_causes};
+use crate::error::Error;
 use crate::options::Options;
 use crate::order::Saving;
 use crate::present_ranks::PresentRanks;

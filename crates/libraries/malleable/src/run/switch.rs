@@ -192,8 +192,8 @@ impl Malleable {
         if self.ranks.is_first() && self.coordinator.is_none() {
             let (tag, patience) = (Tag::Handover.number(), moved_within(&self.options));
             let heard = bridge.take::<u8>(Some(0), Some(tag), patience)?;
-            let text = heard.map(|(_, text)| text).unwrap_or_default();
-            let handover = serde_json::from_slice::<HandoverState>(&text).unwrap_or_default();
+            let handover = heard.and_then(|(_, text)| serde_json::from_slice(&text).ok());
+            let handover: HandoverState = handover.unwrap_or_default();
             self.coordinator = Some(Coordinator::inherit(&self.options, &self.ranks, handover)?);
         }
         if let Some(coordinator) = &mut self.coordinator {

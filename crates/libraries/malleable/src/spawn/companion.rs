@@ -81,7 +81,7 @@ pub(super) fn start(
     words: &[OsString],
     (deadline, peers): (Duration, &PeerConnections),
 ) -> Result<Intercomm, SpawnError> {
-    let failed = |why: String| SpawnError::Companion(why);
+    let failed = SpawnError::Companion;
     let release = Release::open().map_err(|error| failed(error.to_string()))?;
     let address = serde_json::to_string(&release.address).unwrap_or_default();
     let none = || failed("there is no `mpiexec` beside the one that started this program".into());
