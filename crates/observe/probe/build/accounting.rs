@@ -13,15 +13,14 @@ pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
     used.extend(operation.completes);
     used.extend(operation.position(ParameterKind::Request));
     used.extend(tag(operation));
-    used.extend(receive_peer(operation));
     for name in COMPLETION_PARAMS {
         used.extend(operation.completes.and(operation.named(name)));
     }
     for movement in &operation.movements {
         used.extend(movement.peer);
         for case in &movement.cases {
-            used.extend(condition_params(case.condition));
-            used.extend(amount_params(case.amount));
+            used.extend(condition_param(case.condition));
+            used.extend(amount_params(case.amount).into_iter().flatten());
         }
     }
     used.into_iter().collect()
@@ -34,44 +33,32 @@ fn tag(operation: &Operation) -> Option<usize> {
     operation.named("tag").or_else(|| operation.named("sendtag"))
 }
 
-/// Source argument of a blocking receive, used when its status cannot be read.
-fn receive_peer(operation: &Operation) -> Option<usize> {
-    operation.named("source")
-}
-
-fn condition_params(condition: Condition) -> Vec<usize> {
+fn condition_param(condition: Condition) -> Option<usize> {
     match condition {
         Condition::InPlace(param) | Condition::Root(param) | Condition::RemoteRoot(param) => {
-            vec![param]
+            Some(param)
         }
-        _ => vec![],
-    }
-}
-
-fn factor_params(factor: Factor) -> Option<usize> {
-    match factor {
-        Factor::Param(param) => Some(param),
         _ => None,
     }
 }
 
-fn amount_params(amount: Amount) -> Vec<usize> {
+fn amount_params(amount: Amount) -> [Option<usize>; 3] {
+    let param = |factor| match factor {
+        Factor::Param(param) => Some(param),
+        _ => None,
+    };
     match amount {
-        Amount::Status(status) => vec![status],
+        Amount::Status(status) => [Some(status), None, None],
         Amount::Elements { count, datatype, factor } => {
             let count = match count {
                 Count::Param(param) | Count::Own(param) => Some(param),
                 _ => None,
             };
-            [Some(datatype), count, factor_params(factor)].into_iter().flatten().collect()
+            [Some(datatype), count, param(factor)]
         }
-        Amount::Sum { counts, datatype, n } => {
-            [Some(counts), Some(datatype), factor_params(n)].into_iter().flatten().collect()
-        }
-        Amount::SumOfProducts { counts, datatypes, n } => {
-            [Some(counts), Some(datatypes), factor_params(n)].into_iter().flatten().collect()
-        }
-        _ => vec![],
+        Amount::Sum { counts, datatype, n } => [Some(counts), Some(datatype), param(n)],
+        Amount::SumOfProducts { counts, datatypes, n } => [Some(counts), Some(datatypes), param(n)],
+        _ => [None; 3],
     }
 }
 
@@ -184,18 +171,13 @@ impl Body<'_> {
     }
 
     fn condition(&self, condition: Condition) -> Option<String> {
-        match condition {
-            Condition::InPlace(buffer) => {
-                Some(format!("call.arguments.is_in_place({})", self.variable(buffer)))
-            }
-            Condition::Root(root) => {
-                Some(format!("call.arguments.is_root({})", self.variable(root)))
-            }
-            Condition::RemoteRoot(root) => {
-                Some(format!("call.arguments.is_remote_root({})", self.variable(root)))
-            }
-            _ => None,
-        }
+        let (function, param) = match condition {
+            Condition::InPlace(buffer) => ("is_in_place", buffer),
+            Condition::Root(root) => ("is_root", root),
+            Condition::RemoteRoot(root) => ("is_remote_root", root),
+            _ => return None,
+        };
+        Some(format!("call.arguments.{function}({})", self.variable(param)))
     }
 
     fn factor(&self, factor: Factor) -> String {

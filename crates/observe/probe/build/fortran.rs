@@ -1,7 +1,7 @@
 //! Generates the Fortran wrappers of an operation: every argument is an address, the accounting is that of C.
 
 use crate::accounting::{used_params, variable};
-use crate::wrapper::{before, freeing};
+use crate::wrapper::{before, freeing, own_body};
 use mpi_abi::{Binding, CType, EntryPoint, Operation, ParameterKind, fortran_entry_points};
 
 pub(crate) fn write(
@@ -67,19 +67,8 @@ fn body(entry: &Entry<'_>, passed: &str) -> String {
     let number = entry.number;
     let real =
         format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }};\n");
-    match entry.operation.stem.as_str() {
-        "Init" | "Init_thread" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::after_init({number}, begin) }}\n"
-        ),
-        "Session_init" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::after_session_init({number}, begin) }}\n"
-        ),
-        "Finalize" => format!("    process::before_finalize({number});\n    {real}"),
-        "Session_finalize" => {
-            format!("    process::before_session_finalize({number});\n    {real}")
-        }
-        _ => counted(entry, passed),
-    }
+    own_body(entry.operation, number, &real, "fortran::succeeded(p_ierror)")
+        .unwrap_or_else(|| counted(entry, passed))
 }
 
 fn counted(entry: &Entry<'_>, passed: &str) -> String {
@@ -113,7 +102,7 @@ fn value(entry: &Entry<'_>, param: usize) -> String {
     match kind.c_type() {
         CType::Int => format!("fortran::number({name})"),
         CType::Count | CType::Aint | CType::Offset => format!("fortran::large_number({name})"),
-        CType::Handle => format!("fortran::handle({name})"),
+        CType::Handle => format!("Handle::fortran_at({name})"),
         _ if kind == ParameterKind::Buf && entry.binding == Binding::F08Descriptor => {
             format!("fortran::described({name})")
         }

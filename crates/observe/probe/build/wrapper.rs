@@ -25,8 +25,30 @@ fn value(operation: &Operation, param: usize) -> String {
 
 /// Returns whether the operation starts or ends monitoring instead of being counted like the others.
 pub(crate) fn has_own_body(operation: &Operation) -> bool {
-    ["Init", "Init_thread", "Session_init", "Finalize", "Session_finalize"]
-        .contains(&operation.stem.as_str())
+    own_body(operation, 0, "", "").is_some()
+}
+
+/// Generates the body of an operation that starts or ends monitoring, given the statement that calls the real
+/// function and the condition of its success.
+pub(crate) fn own_body(
+    operation: &Operation,
+    number: usize,
+    real: &str,
+    succeeded: &str,
+) -> Option<String> {
+    let starts = |function| {
+        format!(
+            "    let begin = process::Begin::now();\n    {real}    if {succeeded} {{ process::{function}({number}, begin) }}\n"
+        )
+    };
+    let ends = |function| format!("    process::{function}({number});\n    {real}");
+    match operation.stem.as_str() {
+        "Init" | "Init_thread" => Some(starts("after_init")),
+        "Session_init" => Some(starts("after_session_init")),
+        "Finalize" => Some(ends("before_finalize")),
+        "Session_finalize" => Some(ends("before_session_finalize")),
+        _ => None,
+    }
 }
 
 pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
@@ -37,7 +59,7 @@ pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
     let types: Vec<&str> = operation.params.iter().map(|param| c_type(param.kind)).collect();
     code.push_str(&format!(
         "trampoline!(\"{name}\", {name}, c_{number});\n\
-         #[allow(clippy::too_many_arguments, reason = \"generated\")]\n\
+         #[allow(clippy::too_many_arguments, clippy::let_and_return, reason = \"generated\")]\n\
          unsafe extern \"C-unwind\" fn c_{number}({typed}) -> c_int {{\n\
          \x20   type Real = unsafe extern \"C-unwind\" fn({types}) -> c_int;\n\
          \x20   let Some(real) = next::c({number}) else {{ return next::MISSING }};\n\
@@ -56,20 +78,9 @@ fn body(number: usize, operation: &Operation, names: &[String]) -> String {
     let real = format!(
         "// SAFETY: the program's own arguments.\n    let result = unsafe {{ real({passed}) }};\n"
     );
-    let last =
-        format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }}\n");
-    match operation.stem.as_str() {
-        "Init" | "Init_thread" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::after_init({number}, begin) }}\n    result\n"
-        ),
-        "Session_init" => format!(
-            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::after_session_init({number}, begin) }}\n    result\n"
-        ),
-        "Finalize" => format!("    process::before_finalize({number});\n    {last}"),
-        "Session_finalize" => {
-            format!("    process::before_session_finalize({number});\n    {last}")
-        }
-        _ => counted(number, operation, &passed),
+    match own_body(operation, number, &real, "result == 0") {
+        Some(body) => format!("{body}    result\n"),
+        None => counted(number, operation, &passed),
     }
 }
 
@@ -121,13 +132,13 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
 
 /// Generates the code before the call, counted or not, for operations that free a handle: the handle may be reused.
 pub(crate) fn freeing(operation: &Operation, is_fortran: bool) -> String {
-    let freed = match operation.stem.as_str() {
-        "Comm_free" | "Comm_disconnect" => "communicator",
-        "Win_free" => "window",
-        "Type_free" => "datatype",
+    let scope = match operation.stem.as_str() {
+        "Comm_free" | "Comm_disconnect" => "Communicator",
+        "Win_free" => "Window",
+        "Type_free" => return "    datatypes::forget();\n".to_owned(),
         _ => return String::new(),
     };
     let handle = variable(operation, 0);
     let language = if is_fortran { "fortran" } else { "c" };
-    format!("    MonitoredCall::will_free_{freed}(Handle::{language}_at({handle}));\n")
+    format!("    communicators::forget(Scope::{scope}, Handle::{language}_at({handle}));\n")
 }

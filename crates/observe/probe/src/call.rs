@@ -9,13 +9,11 @@
 mod arguments;
 mod completion;
 
-use crate::communicators::{self, Scope};
-use crate::datatypes;
-use crate::handle::Handle;
 use crate::thread::{self, Thread, tls};
 use events::CallRecord;
 use events::call::{NO_PEER, RecordKind};
 use ring::clock;
+use ring::layout::PeerSlot;
 
 use arguments::Arguments;
 pub(crate) use arguments::{CountArray, OwnStatus};
@@ -46,19 +44,12 @@ impl MonitoredCall {
     pub(crate) fn begin(operation: u16) -> Option<Self> {
         // SAFETY: the calling thread's own words.
         let words = unsafe { &mut *tls::words() };
-        let mut thread = words.thread;
         let mut address = words.return_address;
         if words.fortran_address != 0 {
             address = words.fortran_address;
             words.fortran_address = 0;
         }
-        if !thread::is_watched(thread) {
-            thread = thread::attach();
-            if thread.is_null() {
-                return None;
-            }
-        }
-        Self::start(thread, operation, address)
+        Self::start(attached(words.thread)?, operation, address)
     }
 
     /// Enters a call from Fortran; `None` if it is not to be counted here because the entry point itself
@@ -68,13 +59,7 @@ impl MonitoredCall {
         // SAFETY: the calling thread's own words.
         let words = unsafe { &mut *tls::words() };
         let address = words.return_address;
-        let mut thread = words.thread;
-        if !thread::is_watched(thread) {
-            thread = thread::attach();
-            if thread.is_null() {
-                return None;
-            }
-        }
+        let thread = attached(words.thread)?;
         // SAFETY: the calling thread's own state.
         if goes_on && unsafe { (*thread).library.fortran_calls_c } {
             words.fortran_address = address;
@@ -134,24 +119,6 @@ impl MonitoredCall {
     #[inline(always)]
     pub(crate) fn returned(&mut self) {
         self.exit = clock::ticks();
-    }
-
-    /// Forgets a communicator that is about to be freed, by a call that may not be counted.
-    #[inline(always)]
-    pub(crate) fn will_free_communicator(handle: Handle) {
-        communicators::forget(Scope::Communicator, handle);
-    }
-
-    /// Forgets a window that is about to be freed.
-    #[inline(always)]
-    pub(crate) fn will_free_window(handle: Handle) {
-        communicators::forget(Scope::Window, handle);
-    }
-
-    /// Forgets the datatypes, since one is about to be freed.
-    #[inline(always)]
-    pub(crate) fn will_free_datatype(_handle: Handle) {
-        datatypes::forget();
     }
 
     /// Counts the call.
@@ -227,11 +194,14 @@ impl MonitoredCall {
         self.bytes = self.bytes.wrapping_add(bytes);
         let peer = self.arguments.world_rank(dest);
         self.peer = peer;
-        if let Some(slot) =
-            u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer))
-        {
+        if let Some(slot) = self.peer_slot(peer) {
             slot.sent(bytes);
         }
+    }
+
+    #[inline(always)]
+    fn peer_slot(&mut self, peer: i32) -> Option<&'static PeerSlot> {
+        self.thread().writer.peer(u32::try_from(peer).ok()?)
     }
 
     /// Counts bytes received (or to be received) from a rank.
@@ -254,9 +224,7 @@ impl MonitoredCall {
         } else {
             self.peer = peer;
         }
-        if let Some(slot) =
-            u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer))
-        {
+        if let Some(slot) = self.peer_slot(peer) {
             slot.received(bytes);
         }
     }
@@ -276,6 +244,16 @@ impl MonitoredCall {
             }
         }
     }
+}
+
+/// Returns the state of the calling thread, which is attached now if it was not; `None` if it is not to be monitored.
+#[inline(always)]
+fn attached(thread: *mut Thread) -> Option<*mut Thread> {
+    if thread::is_watched(thread) {
+        return Some(thread);
+    }
+    let thread = thread::attach();
+    (!thread.is_null()).then_some(thread)
 }
 
 /// Records what one record cannot hold: a second peer, more requests.

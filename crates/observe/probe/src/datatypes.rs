@@ -25,12 +25,9 @@ pub(crate) struct Sizes {
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { generation: 0, entries: [(NOTHING, 0); N_SIZES] }
+        Self { generation: 0, entries: [(Handle::NOTHING, 0); N_SIZES] }
     }
 }
-
-/// Handle that no library uses.
-const NOTHING: Handle = Handle::NOTHING;
 
 impl Sizes {
     /// Returns the bytes of data in `n` elements.
@@ -57,7 +54,7 @@ impl Sizes {
         library: &MpiLibrary,
     ) -> u64 {
         if self.generation != generation {
-            self.entries = [(NOTHING, 0); N_SIZES];
+            self.entries = [(Handle::NOTHING, 0); N_SIZES];
             self.generation = generation;
         }
         let handle = library.c_handle(datatype, pmpi::type_from_fortran);

@@ -1,43 +1,33 @@
 //! Reads the arguments of Fortran calls, all passed by address.
 #![allow(unsafe_code, reason = "reads the program's arguments")]
 
-use crate::handle::Handle;
 use crate::next;
 
 /// Reads the INTEGER at an address.
 #[inline(always)]
 pub(crate) fn number(address: usize) -> i64 {
-    if address == 0 {
-        return 0;
-    }
-    // SAFETY: the program passes the address of an INTEGER here.
-    unsafe { (address as *const i32).read_unaligned() }.into()
+    read::<i32>(address).into()
 }
 
-/// Reads the 64-bit INTEGER at an address.
+/// Reads the INTEGER of an ADDRESS, OFFSET or COUNT kind at an address.
 #[inline(always)]
 pub(crate) fn large_number(address: usize) -> i64 {
-    if address == 0 {
-        return 0;
-    }
-    // SAFETY: the program passes the address of an INTEGER of an ADDRESS, OFFSET or COUNT kind here.
-    unsafe { (address as *const i64).read_unaligned() }
+    read(address)
 }
 
-/// Reads the handle at an address.
-#[inline(always)]
-pub(crate) fn handle(address: usize) -> Handle {
-    Handle::fortran_at(address)
-}
-
-/// Returns the address of the data behind a Fortran 2018 descriptor.
+/// Returns the address of the data behind a Fortran 2018 descriptor: `base_addr` is the first member of a `CFI_cdesc_t`.
 #[inline(always)]
 pub(crate) fn described(address: usize) -> usize {
+    read(address)
+}
+
+#[inline(always)]
+fn read<T: Copy + Default>(address: usize) -> T {
     if address == 0 {
-        return 0;
+        return T::default();
     }
-    // SAFETY: `base_addr` is the first member of a `CFI_cdesc_t`.
-    unsafe { (address as *const usize).read() }
+    // SAFETY: the program passes the address of such a number here.
+    unsafe { (address as *const T).read_unaligned() }
 }
 
 /// Returns whether the error code means success; `mpi_f08` calls may omit the code.

@@ -5,8 +5,9 @@
 #![allow(clippy::missing_safety_doc, reason = "the contract of each function is MPI's")]
 
 use crate::call::{CountArray, Done, MonitoredCall, OwnStatus};
+use crate::communicators::{self, Scope};
 use crate::handle::Handle;
-use crate::{fortran, next, process};
+use crate::{datatypes, fortran, next, process};
 use std::arch::naked_asm;
 use std::ffi::c_int;
 

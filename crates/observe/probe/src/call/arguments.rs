@@ -21,20 +21,16 @@ pub(crate) enum CountArray {
 impl CountArray {
     #[inline(always)]
     fn at(self, position: usize) -> u64 {
-        let (array, count_bytes) = match self {
-            Self::Small(array) => (array, 4),
-            Self::Large(array) => (array, 8),
-        };
-        if array == 0 {
-            return 0;
-        }
-        let entry = array + position * count_bytes;
-        let count = if count_bytes == 8 {
+        let count = match self {
+            Self::Small(0) | Self::Large(0) => return 0,
             // SAFETY: MPI reads the same entry of the program's array.
-            unsafe { (entry as *const i64).read_unaligned() }
-        } else {
+            Self::Small(array) => unsafe {
+                ((array + 4 * position) as *const i32).read_unaligned().into()
+            },
             // SAFETY: as above.
-            i64::from(unsafe { (entry as *const i32).read_unaligned() })
+            Self::Large(array) => unsafe {
+                ((array + 8 * position) as *const i64).read_unaligned()
+            },
         };
         u64::try_from(count).unwrap_or(0)
     }
