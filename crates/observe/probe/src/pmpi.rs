@@ -4,31 +4,40 @@
 use crate::next;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// Calls `PMPI_$name` with arguments of the given types; `None` when it is missing or fails.
-macro_rules! ask {
-    ($name:literal, $($value:expr => $type:ty),*) => {{
+/// Returns the function `$name` of a type; `None` if the library lacks it.
+macro_rules! real {
+    ($name:literal, $type:ty) => {{
         static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
         let address = *SLOT.get_or_init(|| next::real_symbol($name).addr());
-        type Real = unsafe extern "C" fn($($type),*) -> c_int;
         // SAFETY: 0 becomes `None`; anything else is the PMPI function of this name and signature.
-        let real = unsafe { std::mem::transmute::<usize, Option<Real>>(address) };
-        // SAFETY: valid handles and addresses of local variables, as the function asks for.
-        real.filter(|real| unsafe { real($($value),*) } == 0).map(|_| ())
+        unsafe { std::mem::transmute::<usize, Option<$type>>(address) }
     }};
 }
 
-/// Calls `PMPI_$name` (an `f2c` conversion) and returns the C handle.
-macro_rules! from_fortran {
-    ($name:literal, $number:expr) => {{
-        static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-        let address = *SLOT.get_or_init(|| next::real_symbol($name).addr());
-        // SAFETY: 0 becomes `None`; anything else is the PMPI function of this name and signature.
-        let real = unsafe {
-            std::mem::transmute::<usize, Option<unsafe extern "C" fn(c_int) -> usize>>(address)
-        };
-        // SAFETY: the program passed this Fortran handle to MPI.
-        real.map(|real| unsafe { real($number) })
+/// Calls the function `$name` with arguments of the given types; `None` when it is missing or fails.
+macro_rules! ask {
+    ($name:literal, $($value:expr => $type:ty),*) => {
+        real!($name, unsafe extern "C" fn($($type),*) -> c_int)
+            // SAFETY: valid handles and addresses of local variables, as the function asks for.
+            .filter(|real| unsafe { real($($value),*) } == 0)
+            .map(|_| ())
+    };
+}
+
+/// Returns the number of type `$number` that the function `$name` stores at the address in its last argument.
+macro_rules! get {
+    ($number:ty, $name:literal $(, $value:expr => $type:ty)*) => {{
+        let mut number: $number = 0;
+        ask!($name, $($value => $type,)* &raw mut number => *mut $number).map(|()| number)
     }};
+}
+
+/// Calls the function `$name` (an `f2c` conversion) and returns the C handle.
+macro_rules! from_fortran {
+    ($name:literal, $number:expr) => {
+        // SAFETY: the program passed this Fortran handle to MPI.
+        real!($name, unsafe extern "C" fn(c_int) -> usize).map(|real| unsafe { real($number) })
+    };
 }
 
 /// C handle of a Fortran communicator.
@@ -48,48 +57,36 @@ pub(crate) fn type_from_fortran(number: c_int) -> Option<usize> {
 
 /// Rank in a communicator.
 pub(crate) fn comm_rank(comm: usize) -> Option<c_int> {
-    let mut rank = 0;
-    ask!(c"PMPI_Comm_rank", comm => usize, &raw mut rank => *mut c_int)?;
-    Some(rank)
+    get!(c_int, c"PMPI_Comm_rank", comm => usize)
 }
 
 /// Number of ranks in the (local group of a) communicator.
 pub(crate) fn comm_size(comm: usize) -> Option<c_int> {
-    let mut size = 0;
-    ask!(c"PMPI_Comm_size", comm => usize, &raw mut size => *mut c_int)?;
-    Some(size)
+    get!(c_int, c"PMPI_Comm_size", comm => usize)
 }
 
 /// Returns whether a communicator is an intercommunicator.
 pub(crate) fn comm_is_inter(comm: usize) -> Option<bool> {
-    let mut flag = 0;
-    ask!(c"PMPI_Comm_test_inter", comm => usize, &raw mut flag => *mut c_int)?;
-    Some(flag != 0)
+    get!(c_int, c"PMPI_Comm_test_inter", comm => usize).map(|flag| flag != 0)
 }
 
 /// Returns the group whose ranks are peers in a communicator; the caller frees it.
 pub(crate) fn comm_peer_group(comm: usize, is_inter: bool) -> Option<usize> {
-    let mut group = 0;
     if is_inter {
-        ask!(c"PMPI_Comm_remote_group", comm => usize, &raw mut group => *mut usize)?;
+        get!(usize, c"PMPI_Comm_remote_group", comm => usize)
     } else {
-        ask!(c"PMPI_Comm_group", comm => usize, &raw mut group => *mut usize)?;
+        get!(usize, c"PMPI_Comm_group", comm => usize)
     }
-    Some(group)
 }
 
 /// Returns the group of a window; the caller frees it.
 pub(crate) fn win_group(win: usize) -> Option<usize> {
-    let mut group = 0;
-    ask!(c"PMPI_Win_get_group", win => usize, &raw mut group => *mut usize)?;
-    Some(group)
+    get!(usize, c"PMPI_Win_get_group", win => usize)
 }
 
 /// Number of ranks in a group.
 pub(crate) fn group_size(group: usize) -> Option<c_int> {
-    let mut size = 0;
-    ask!(c"PMPI_Group_size", group => usize, &raw mut size => *mut c_int)?;
-    Some(size)
+    get!(c_int, c"PMPI_Group_size", group => usize)
 }
 
 pub(crate) fn group_translate(group: usize, ranks: &[c_int], other: usize) -> Option<Vec<c_int>> {
@@ -109,43 +106,28 @@ pub(crate) fn group_free(mut group: usize) {
 
 /// Size of the data in one element of a datatype, in bytes.
 pub(crate) fn type_size(datatype: usize) -> Option<u64> {
-    let mut size: i64 = 0;
-    ask!(c"PMPI_Type_size_x", datatype => usize, &raw mut size => *mut i64)?;
-    u64::try_from(size).ok()
+    u64::try_from(get!(i64, c"PMPI_Type_size_x", datatype => usize)?).ok()
 }
 
 /// Returns the bytes of a status by an MPI call, for libraries whose layout is unknown.
 pub(crate) fn status_bytes(status: *const c_void, byte: usize) -> Option<u64> {
-    let mut count: c_int = 0;
-    ask!(
-        c"PMPI_Get_count",
-        status => *const c_void, byte => usize, &raw mut count => *mut c_int
-    )?;
+    let count = get!(c_int, c"PMPI_Get_count", status => *const c_void, byte => usize)?;
     u64::try_from(count).ok()
 }
 
 /// Kind of topology of a communicator, as the library numbers them.
 pub(crate) fn topology(comm: usize) -> Option<c_int> {
-    let mut kind = 0;
-    ask!(c"PMPI_Topo_test", comm => usize, &raw mut kind => *mut c_int)?;
-    Some(kind)
+    get!(c_int, c"PMPI_Topo_test", comm => usize)
 }
 
 /// Number of dimensions of a Cartesian communicator.
 pub(crate) fn cart_n_dims(comm: usize) -> Option<c_int> {
-    let mut n_dims = 0;
-    ask!(c"PMPI_Cartdim_get", comm => usize, &raw mut n_dims => *mut c_int)?;
-    Some(n_dims)
+    get!(c_int, c"PMPI_Cartdim_get", comm => usize)
 }
 
 /// Number of neighbors of a rank in a graph communicator.
 pub(crate) fn graph_n_neighbors(comm: usize, rank: c_int) -> Option<c_int> {
-    let mut n_neighbors = 0;
-    ask!(
-        c"PMPI_Graph_neighbors_count",
-        comm => usize, rank => c_int, &raw mut n_neighbors => *mut c_int
-    )?;
-    Some(n_neighbors)
+    get!(c_int, c"PMPI_Graph_neighbors_count", comm => usize, rank => c_int)
 }
 
 /// Number of neighbors that this rank sends to in a distributed graph communicator.
@@ -161,9 +143,7 @@ pub(crate) fn dist_graph_outdegree(comm: usize) -> Option<c_int> {
 
 /// Returns the intercommunicator to the processes that spawned this one.
 pub(crate) fn parent() -> Option<usize> {
-    let mut parent = 0;
-    ask!(c"PMPI_Comm_get_parent", &raw mut parent => *mut usize)?;
-    Some(parent)
+    get!(usize, c"PMPI_Comm_get_parent")
 }
 
 /// Version text of the library.
