@@ -13,15 +13,8 @@ use wire::control::{self, Module};
 /// Sites that have probes.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
-    /// Events and sync property of each site.
-    installed: HashMap<u32, InstalledSite>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct InstalledSite {
-    has_entry: bool,
-    has_exit: bool,
-    is_sync: bool,
+    /// Whether each site is a sync point.
+    installed: HashMap<u32, bool>,
 }
 
 impl Sites {
@@ -37,7 +30,10 @@ impl Sites {
             }
         }
         let results = match probes::start() {
-            Ok(probes) => probes.install(&sites).into_iter().map(reason).collect(),
+            Ok(probes) => {
+                let results = probes.install(&sites).into_iter();
+                results.map(|result| result.map_err(|error| error.to_string())).collect()
+            }
             Err(error) => vec![Err(error.to_string()); sites.len()],
         };
         for (site, result) in sites.iter().zip(results) {
@@ -45,7 +41,7 @@ impl Sites {
                 Ok(warning) => {
                     let of_process = live::warning().filter(|_| self.installed.is_empty());
                     warnings.extend(warning.into_iter().chain(of_process).map(|it| (site.id, it)));
-                    self.installed.insert(site.id, InstalledSite::of(site));
+                    self.installed.insert(site.id, site.is_sync);
                 }
                 Err(reason) => refused.push((site.id, reason)),
             }
@@ -94,41 +90,22 @@ impl Sites {
     /// Switches all events off.
     pub(crate) fn switch_off(&self) {
         let Some(probes) = probes::instrument() else { return };
-        for (site, installed) in &self.installed {
-            for (place, has_event) in
-                [(ProbePoint::Entry, installed.has_entry), (ProbePoint::Exit, installed.has_exit)]
-            {
-                if has_event {
-                    probes.switch(*site, place, false);
-                }
-            }
+        for site in self.installed.keys() {
+            // Points without an event stay as they are.
+            probes.switch(*site, ProbePoint::Entry, false);
+            probes.switch(*site, ProbePoint::Exit, false);
         }
     }
 
     /// Checks that actions can be armed at a site.
     pub(crate) fn check_sync(&self, site: u32) -> Result<(), OrderError> {
-        let is_sync = self.installed.get(&site).is_some_and(|site| site.is_sync);
-        if is_sync { Ok(()) } else { Err(OrderError::NoSyncPoint) }
+        if self.installed.get(&site) == Some(&true) { Ok(()) } else { Err(OrderError::NoSyncPoint) }
     }
 
     /// Checks that a site has probes.
     pub(crate) fn check_known(&self, site: u32) -> Result<(), OrderError> {
         if self.installed.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite) }
     }
-}
-
-impl InstalledSite {
-    fn of(site: &Site) -> Self {
-        Self {
-            has_entry: site.entry.is_some(),
-            has_exit: site.exit.is_some(),
-            is_sync: site.is_sync,
-        }
-    }
-}
-
-fn reason<E: ToString>(result: Result<Option<String>, E>) -> Result<Option<String>, String> {
-    result.map_err(|error| error.to_string())
 }
 
 fn installed(
