@@ -6,9 +6,6 @@
 //! # Invariants
 //! - The program waits for us in `MPI_Init` and in `MPI_Finalize` only, both with a time limit.
 //! - If the thread cannot be created, the program continues, and the segment holds the reason.
-//!
-//! # Not here
-//! Mailboxes (`ring::control`), content of orders (`wire::control`), probes (`instrument`).
 #![allow(unsafe_code, reason = "a bell that is never freed")]
 
 mod actions;
@@ -19,7 +16,7 @@ mod modules;
 mod problem;
 mod sites;
 
-use crate::{collector, monitoring};
+use crate::{collector, monitoring, thread};
 use actions::Actions;
 use ring::control::{AnswerWriter, Bell, OrderReader};
 use ring::{SegmentWriter, ThreadWriter};
@@ -101,14 +98,13 @@ impl OrderExecutor {
             return None;
         };
         BELL.store(Box::into_raw(Box::new(orders.bell())), Ordering::Release);
-        let (sites, actions) = (Sites::default(), Actions::default());
         Some(Self {
             orders,
             answers,
             folder,
             after_detach,
-            sites,
-            actions,
+            sites: Sites::default(),
+            actions: Actions::default(),
             ring: None,
             is_started: false,
             is_over: false,
@@ -169,8 +165,8 @@ impl OrderExecutor {
                 let at_most = if is_flushed { sleep } else { PENDING_POLL_INTERVAL };
                 self.orders.bell().wait(n_rings, at_most);
             }
-            n_lost_polls =
-                if monitoring::has_lost_collector(&self.folder) { n_lost_polls + 1 } else { 0 };
+            let is_lost = monitoring::is_attached() && !collector::is_collected(&self.folder);
+            n_lost_polls = if is_lost { n_lost_polls + 1 } else { 0 };
             if N_LOST_POLLS_MAX <= n_lost_polls && !self.is_over {
                 self.detach();
                 (self.after_detach)();
@@ -199,7 +195,7 @@ impl OrderExecutor {
         let ring = &mut self.ring;
         self.actions.flush_pending(|record| {
             if ring.is_none() {
-                *ring = monitoring::attach_thread(control_thread::tid()).map(|(writer, ..)| writer);
+                *ring = monitoring::attach_thread(thread::tid()).map(|(writer, ..)| writer);
             }
             ring.as_mut().is_some_and(|ring| ring.append(&record.into()))
         })

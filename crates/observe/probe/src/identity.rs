@@ -1,7 +1,8 @@
 //! Rank and size of this process in its world: from MPI, or from the environment where MPI must not be called.
 
 use crate::library::MpiLibrary;
-use crate::{launcher, pmpi};
+use crate::pmpi;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Place of this process in its world.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +43,22 @@ impl Identity {
         })
     }
 
-    /// Returns the number of the world; `launch` distinguishes launchers.
+    /// Returns the number of this process's world: a hash of the launcher's number (`launch`) and of what distinguishes
+    /// spawned worlds.
     pub(crate) fn world(&self, launch: &str) -> u64 {
-        launcher::world(self.size, self.is_spawned, launch)
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        let mut hasher = DefaultHasher::new();
+        (launch, self.size, self.is_spawned).hash(&mut hasher);
+        let namespace = variable("PMIX_NAMESPACE");
+        if namespace.is_empty() {
+            (variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID")).hash(&mut hasher);
+            if self.is_spawned {
+                // MPICH starts a proxy per spawn and node; nothing else distinguishes one spawn from another.
+                std::os::unix::process::parent_id().hash(&mut hasher);
+            }
+        } else {
+            namespace.hash(&mut hasher);
+        }
+        hasher.finish()
     }
 }

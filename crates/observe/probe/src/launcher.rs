@@ -5,10 +5,9 @@
 #![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
 
 use crate::options::is_tuned;
-use crate::{binding, forwarding, probes, thread};
+use crate::{binding, forwarding, thread};
 use ring::clock;
 use std::ffi::{CStr, c_char};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 const LAUNCH: &CStr = c"SINTONIA_LAUNCH";
 
@@ -30,7 +29,8 @@ extern "C" fn before_main() {
         mark_launcher();
         thread::watch_ends();
         if is_tuned() {
-            probes::reserve_signals();
+            // Without its signals there are no probes: an order to install some is then refused with the reason.
+            let _taken = instrument::live::reserve();
         }
         binding::hide_wrappers();
     });
@@ -57,23 +57,4 @@ fn mark_launcher() {
     // SAFETY: both are C strings; no other thread exists before `main`.
     unsafe { libc::setenv(LAUNCH.as_ptr(), digits.as_ptr().cast(), 1) };
     forwarding::forward();
-}
-
-/// Returns the number of this process's world: a hash of the launcher's number and of what distinguishes
-/// spawned worlds.
-pub(crate) fn world(size: u32, is_spawned: bool, launch: &str) -> u64 {
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let mut hasher = DefaultHasher::new();
-    (launch, size, is_spawned).hash(&mut hasher);
-    let namespace = variable("PMIX_NAMESPACE");
-    if namespace.is_empty() {
-        (variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID")).hash(&mut hasher);
-        if is_spawned {
-            // MPICH starts a proxy per spawn and node; nothing else distinguishes one spawn from another.
-            std::os::unix::process::parent_id().hash(&mut hasher);
-        }
-    } else {
-        namespace.hash(&mut hasher);
-    }
-    hasher.finish()
 }

@@ -1,14 +1,10 @@
 //! Monitoring of this process: its phase, and the segment that it fills.
-//!
-//! # Not here
-//! Start and end of monitoring: `process.rs`.
 #![allow(unsafe_code, reason = "current monitoring behind a raw pointer")]
 
-use crate::collector;
 use crate::library::MpiLibrary;
 use crate::options::Options;
 use ring::{SegmentWriter, ThreadWriter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
@@ -85,9 +81,4 @@ pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
     if let (Some(process), true) = (process(), id != 0) {
         process.segment.define_communicator(id, world_ranks);
     }
-}
-
-/// Returns whether a process that was attached to has lost its collector.
-pub(crate) fn has_lost_collector(folder: &Path) -> bool {
-    is_attached() && !collector::is_collected(folder)
 }

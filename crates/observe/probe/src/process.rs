@@ -1,8 +1,5 @@
 //! Phases of a monitored process: from the end of `MPI_Init` to the start of `MPI_Finalize`, or from
 //! attaching to detaching, after which the process may be attached to again.
-//!
-//! # Not here
-//! What the rest of the probe asks about the current phase: `monitoring.rs`.
 #![allow(unsafe_code, reason = "fork handlers and system calls")]
 
 use crate::call::MonitoredCall;
@@ -322,5 +319,5 @@ unsafe extern "C" fn in_forked_child() {
     PHASE.store(OVER, Ordering::Release);
     thread::leave();
     thread::forget_others();
-    probes::forget_thread();
+    instrument::forget_thread();
 }

@@ -184,9 +184,14 @@ pub(crate) fn drop_record() {
     }
 }
 
-fn make() -> Option<NonNull<Thread>> {
+/// Kernel thread id of the calling thread.
+pub(crate) fn tid() -> u32 {
     // SAFETY: a system call without arguments.
-    let tid = unsafe { libc::gettid() }.cast_unsigned();
+    unsafe { libc::gettid() }.cast_unsigned()
+}
+
+fn make() -> Option<NonNull<Thread>> {
+    let tid = tid();
     let place = ring::private::bytes(size_of::<Thread>())?.cast::<Thread>();
     let Some((writer, library, is_traced)) = monitoring::attach_thread(tid) else {
         // SAFETY: made above, and nothing is in it.

@@ -134,9 +134,3 @@ pub(crate) fn wake_all(word: &AtomicU32) {
     // SAFETY: the caller's word; waking no thread is fine.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
-
-/// Kernel thread id of the calling thread.
-pub(crate) fn tid() -> u32 {
-    // SAFETY: a system call without arguments.
-    unsafe { libc::gettid() }.cast_unsigned()
-}
