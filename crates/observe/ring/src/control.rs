@@ -9,12 +9,10 @@
 //! - Neither side waits for the other: a full mailbox refuses a frame.
 //! - Data written by the other process is never trusted: an order or an answer is received as it was sent, once and
 //!   in order, or not at all; what was skipped is counted.
-//!
-//! # Not here
-//! Meaning of the frames (`wire::control`), and when they are sent.
 
 mod mailbox;
 
+use crate::futex;
 use crate::layout::{
     ANSWERS_BYTES, ANSWERS_OFFSET, CONTROL_OFFSET, ControlHeader, ORDERS_BYTES, ORDERS_OFFSET,
 };
@@ -165,15 +163,7 @@ impl Bell {
 
     /// Sleeps until the bell rings again after `n_rings`, for at most `at_most`; may wake spuriously.
     pub fn wait(self, n_rings: u32, at_most: Duration) {
-        let timeout = libc::timespec {
-            tv_sec: libc::time_t::try_from(at_most.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: at_most.subsec_nanos().into(),
-        };
-        let word = self.word.as_ptr();
-        // SAFETY: the word lives in a segment that its writer never unmaps.
-        unsafe {
-            libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, n_rings, &raw const timeout)
-        };
+        futex::wait(self.word, n_rings, at_most);
     }
 
     /// Wakes the sleeping threads.
@@ -184,8 +174,7 @@ impl Bell {
 
 fn ring_bell(word: &AtomicU32) {
     word.fetch_add(1, Ordering::Release);
-    // SAFETY: a mapped word; waking no thread is fine.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    futex::wake_all(word);
 }
 
 fn header(mapping: &Mapping) -> &ControlHeader {

@@ -22,6 +22,7 @@
 
 pub mod clock;
 pub mod control;
+pub mod futex;
 pub mod layout;
 mod mapping;
 pub mod private;

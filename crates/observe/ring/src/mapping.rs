@@ -6,7 +6,7 @@
 //! - Limits of the process (`ulimit -f`, `ulimit -v`) are checked before anything is created:
 //!   exceeding the first ends the program with a signal, and the mapping would use up the second.
 
-use crate::layout::{MAGIC, PAGE, SegmentHeader, Shared};
+use crate::layout::{LAYOUT_VERSION, PAGE, SegmentHeader, Shared};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Failure to create or read a segment.
+/// Failure to create or read a segment; a lone path is that of the segment.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
@@ -32,46 +32,40 @@ pub enum SegmentError {
     },
     /// Shared memory is full.
     #[error(
-        "no room for the shared-memory segment `{path}`; enlarge /dev/shm or set SINTONIA_SHM_DIR"
+        "no room for the shared-memory segment `{0}`; enlarge /dev/shm or set SINTONIA_SHM_DIR"
     )]
-    Full {
-        /// Path of the segment.
-        path: PathBuf,
-    },
+    Full(PathBuf),
     /// The limits of the process leave no room.
     #[error(
-        "the file or memory limits of this process are too low for the segment `{path}`; see `ulimit -f` and `ulimit -v`"
+        "the file or memory limits of this process are too low for the segment `{0}`; see `ulimit -f` and `ulimit -v`"
     )]
-    Limited {
-        /// Path of the segment.
-        path: PathBuf,
-    },
+    Limited(PathBuf),
     /// The file is not a segment, or not yet complete.
-    #[error("`{path}` is not a complete Sintonia segment; it may still be under construction")]
-    NotASegment {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("`{0}` is not a complete Sintonia segment; it may still be under construction")]
+    NotASegment(PathBuf),
     /// The segment was written by another version.
     #[error(
-        "`{path}` has layout version {found}, this is version {expected}; use one version of Sintonia on all nodes"
+        "`{path}` has layout version {found}, this is version {}; use one version of Sintonia on all nodes",
+        LAYOUT_VERSION
     )]
     OtherVersion {
         /// Path of the segment.
         path: PathBuf,
         /// Version of the segment.
         found: u32,
-        /// Version of this program.
-        expected: u32,
     },
+}
+
+fn system(action: &'static str, path: &Path, source: std::io::Error) -> SegmentError {
+    SegmentError::System { action, path: path.into(), source }
 }
 
 /// Shared mapping of a whole file. Writers never unmap it: their threads may outlive everything.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
-    len: usize,
-    path: PathBuf,
+    pub(crate) len: usize,
+    pub(crate) path: PathBuf,
 }
 
 // SAFETY: the mapping is plain memory; all shared access to it goes through atomics.
@@ -81,8 +75,7 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     pub(crate) fn create(path: &Path, len: usize) -> Result<Self, SegmentError> {
-        let fail =
-            |action| move |source| SegmentError::System { action, path: path.into(), source };
+        let fail = |action| move |source| system(action, path, source);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -95,13 +88,12 @@ impl Mapping {
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, SegmentError> {
-        let fail =
-            |action| move |source| SegmentError::System { action, path: path.into(), source };
+        let fail = |action| move |source| system(action, path, source);
         let file = files::private::open_file(path, true).map_err(fail("open"))?;
         let len = file.metadata().map_err(fail("inspect"))?.len();
         let len = usize::try_from(len).unwrap_or(0);
         if len < size_of::<SegmentHeader>() {
-            return Err(SegmentError::NotASegment { path: path.into() });
+            return Err(SegmentError::NotASegment(path.into()));
         }
         Self::map(&file, path, len)
     }
@@ -122,11 +114,7 @@ impl Mapping {
             Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => {
                 Ok(Self { start, len, path: path.into() })
             }
-            _ => Err(SegmentError::System {
-                action: "map",
-                path: path.into(),
-                source: std::io::Error::last_os_error(),
-            }),
+            _ => Err(system("map", path, std::io::Error::last_os_error())),
         }
     }
 
@@ -157,10 +145,9 @@ impl Mapping {
 
     /// Converts an error of [`Mapping::reserve`].
     pub(crate) fn cannot_reserve(&self, source: std::io::Error) -> SegmentError {
-        let path = self.path.clone();
         match source.raw_os_error() {
-            Some(libc::ENOSPC | libc::ENOMEM) => SegmentError::Full { path },
-            _ => SegmentError::System { action: "reserve memory of", path, source },
+            Some(libc::ENOSPC | libc::ENOMEM) => SegmentError::Full(self.path.clone()),
+            _ => system("reserve memory of", &self.path, source),
         }
     }
 
@@ -172,19 +159,6 @@ impl Mapping {
             return 0;
         }
         std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether the file is marked as a complete segment of any version.
-    pub(crate) fn is_marked(&self) -> bool {
-        self.header().magic.load(Ordering::Acquire) == MAGIC
     }
 
     pub(crate) fn header(&self) -> &SegmentHeader {
@@ -239,11 +213,6 @@ impl Mapping {
             && matches!(self.advise(start, end - start, libc::MADV_POPULATE_READ), 0 | libc::EINVAL)
     }
 
-    /// Keeps the mapping for the rest of the process.
-    pub(crate) fn leak(self) -> &'static Self {
-        Box::leak(Box::new(self))
-    }
-
     /// Replaces the mapping of the file by private memory, so that late writers do no harm.
     pub(crate) fn replace_by_private(&self) -> std::io::Result<()> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -264,7 +233,7 @@ impl Mapping {
     }
 }
 
-/// Unmaps a reader's mapping; writers [`Mapping::leak`] theirs.
+/// Unmaps a reader's mapping; writers leak theirs.
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: our own mapping, and nothing borrowed from it outlives `self`.

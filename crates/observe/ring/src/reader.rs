@@ -12,9 +12,10 @@ pub use thread::{InCall, ThreadView};
 
 use crate::SegmentError;
 use crate::control::{AnswerReader, OrderWriter, Positions};
+use crate::futex;
 use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, FixedText,
-    LAYOUT_VERSION, LifeState, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
+    LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
 };
 use crate::mapping::Mapping;
 use events::{Clock, ProcessKey};
@@ -91,20 +92,17 @@ impl SegmentReader {
     /// When the file cannot be opened, is not (yet) a segment, or has another version.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Mapping::open(path)?;
-        if !mapping.is_readable(0, size_of::<SegmentHeader>()) || !mapping.is_marked() {
-            return Err(SegmentError::NotASegment { path: path.into() });
+        let is_marked = || mapping.header().magic.load(Ordering::Acquire) == MAGIC;
+        if !mapping.is_readable(0, size_of::<SegmentHeader>()) || !is_marked() {
+            return Err(SegmentError::NotASegment(path.into()));
         }
         let found = mapping.header().version.load(Ordering::Relaxed);
         if found != LAYOUT_VERSION {
-            return Err(SegmentError::OtherVersion {
-                path: path.into(),
-                found,
-                expected: LAYOUT_VERSION,
-            });
+            return Err(SegmentError::OtherVersion { path: path.into(), found });
         }
         let capacity = mapping.header().capacity.load();
-        if !capacity.is_plausible() || mapping.len() < capacity.segment_bytes() {
-            return Err(SegmentError::NotASegment { path: path.into() });
+        if !capacity.is_plausible() || mapping.len < capacity.segment_bytes() {
+            return Err(SegmentError::NotASegment(path.into()));
         }
         let mut first = view(mapping.header());
         let mut is_damaged = false;
@@ -225,15 +223,7 @@ impl SegmentReader {
     /// Tells the process that everything up to `MPI_Finalize` has been taken; the rank may wait for it for a moment.
     pub fn set_final_taken(&self) {
         self.header().final_taken.store(1, Ordering::Release);
-        // SAFETY: the word lives in our mapping; waking no thread is fine.
-        let _woken = unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self.header().final_taken.as_ptr(),
-                libc::FUTEX_WAKE,
-                i32::MAX,
-            )
-        };
+        futex::wake_all(&self.header().final_taken);
     }
 
     /// Returns the writer of orders for the process; `None` if the process does not listen.

@@ -11,6 +11,7 @@ use crate::control::{AnswerWriter, OrderReader};
 use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, FixedText,
     HEADER_BYTES, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
+    ThreadHeader,
 };
 use crate::mapping::{Mapping, size_limit_bytes};
 use crate::private;
@@ -18,7 +19,6 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use thread::thread_header;
 
 pub use thread::{RingCursor, ThreadWriter};
 
@@ -62,14 +62,14 @@ impl SegmentWriter {
     ) -> Result<Self, SegmentError> {
         let capacity = capacity
             .shrunk_to(size_limit_bytes())
-            .ok_or_else(|| SegmentError::Limited { path: path.into() })?;
+            .ok_or_else(|| SegmentError::Limited(path.into()))?;
         let mapping = Mapping::create(path, capacity.segment_bytes())?;
         if let Err(source) = mapping.reserve(0, CONTROL_OFFSET) {
             let _gone = std::fs::remove_file(path);
             return Err(mapping.cannot_reserve(source));
         }
         mapping.keep_from_children();
-        let mapping = mapping.leak();
+        let mapping: &'static Mapping = Box::leak(Box::new(mapping));
         let header = mapping.header();
         header.capacity.store(capacity);
         header.version.store(LAYOUT_VERSION, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl SegmentWriter {
 
     /// The segment's file.
     pub fn path(&self) -> &Path {
-        self.mapping.path()
+        &self.mapping.path
     }
 
     /// Header, for fields that take a single store.
@@ -179,7 +179,7 @@ impl SegmentWriter {
             self.header().threads_refused.fetch_add(1, Ordering::Relaxed);
             return None;
         };
-        let header = thread_header(self.mapping, &self.capacity, idx);
+        let header: &ThreadHeader = self.mapping.shared(self.capacity.block_offset(idx));
         header.tid.store(tid, Ordering::Relaxed);
         header.owned.store(1, Ordering::Release);
         block.is_owned.store(true, Ordering::Relaxed);
@@ -196,7 +196,7 @@ impl SegmentWriter {
         let block = self.blocks.get(idx as usize)?;
         let offset = self.capacity.block_offset(idx);
         self.mapping.reserve(offset, self.capacity.statistics_bytes()).ok()?;
-        let header = thread_header(self.mapping, &self.capacity, idx);
+        let header: &ThreadHeader = self.mapping.shared(offset);
         let ring_offset = offset + self.capacity.statistics_bytes();
         let ring_bytes = self.capacity.ring_bytes();
         let has_ring = ring_bytes != 0 && self.mapping.reserve(ring_offset, ring_bytes).is_ok();

@@ -38,10 +38,6 @@ impl WritePosition {
         let written = header.written.load(Ordering::Relaxed);
         Self(AtomicU64::new(written.max(header.taken.load(Ordering::Relaxed))))
     }
-
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// Position of the reader, in the reader's own memory.
@@ -63,11 +59,11 @@ impl ReadPosition {
 
 impl Mailbox<'_> {
     pub(super) fn is_empty(&self, at: &WritePosition) -> bool {
-        at.get() <= self.header.taken.load(Ordering::Acquire)
+        at.0.load(Ordering::Relaxed) <= self.header.taken.load(Ordering::Acquire)
     }
 
     pub(super) fn push(&self, at: &WritePosition, frame: &[u8]) -> bool {
-        let written = at.get();
+        let written = at.0.load(Ordering::Relaxed);
         // A reader ahead of the writer followed an overwritten position; it comes back.
         let used = written.saturating_sub(self.header.taken.load(Ordering::Acquire));
         let free = (self.n_bytes as u64).saturating_sub(used);

@@ -60,7 +60,7 @@ impl ThreadWriter {
         (block, idx): (&'static Block, u32),
         lookup: &'static mut [u32],
     ) -> Self {
-        let header = thread_header(mapping, capacity, idx);
+        let header: &ThreadHeader = mapping.shared(capacity.block_offset(idx));
         let regions_at = capacity.block_offset(idx) + size_of::<ThreadHeader>();
         let peers_at = regions_at + capacity.n_regions as usize * size_of::<RegionSlot>();
         let records_at = capacity.block_offset(idx) + capacity.statistics_bytes();
@@ -72,7 +72,7 @@ impl ThreadWriter {
             regions: mapping.shared_slice(regions_at, n_regions),
             peers: mapping.shared_slice(peers_at, n_peers),
             cursor: RingCursor {
-                records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
+                records: mapping.at(records_at.min(mapping.len - size_of::<CallRecord>())),
                 mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
                 written: block.written.load(Ordering::Relaxed),
                 // Without a ring, `push` always finds it full.
@@ -222,7 +222,7 @@ impl ThreadWriter {
     #[inline(always)]
     pub fn push(&mut self, record: &CallRecord) {
         if !self.append(record) {
-            self.drop_one();
+            self.drop_record();
         }
     }
 
@@ -253,11 +253,6 @@ impl ThreadWriter {
         true
     }
 
-    /// Counts a record that the caller gave up.
-    pub fn drop_record(&self) {
-        self.drop_one();
-    }
-
     #[cold]
     #[inline(never)]
     fn has_room(&mut self) -> bool {
@@ -269,9 +264,10 @@ impl ThreadWriter {
         cursor.written.wrapping_sub(cursor.acknowledged) <= cursor.mask
     }
 
+    /// Counts a record that the caller gave up.
     #[cold]
     #[inline(never)]
-    fn drop_one(&self) {
+    pub fn drop_record(&self) {
         bump(&self.header.dropped, 1);
     }
 
@@ -296,15 +292,6 @@ fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -
     region.address.load(Ordering::Relaxed) == address
         && region.previous.load(Ordering::Relaxed) == previous
         && region.operation.load(Ordering::Relaxed) == u64::from(operation)
-}
-
-/// Returns the header of block `idx`.
-pub(super) fn thread_header(
-    mapping: &'static Mapping,
-    capacity: &Capacity,
-    idx: u32,
-) -> &'static ThreadHeader {
-    mapping.shared(capacity.block_offset(idx))
 }
 
 impl RegionSlot {

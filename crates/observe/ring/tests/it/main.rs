@@ -5,7 +5,7 @@ mod overwritten;
 mod ring;
 mod statistics;
 
-use ring_crate::{Capacity, SegmentReader, SegmentWriter};
+use ring_crate::{Capacity, SegmentReader, SegmentWriter, ThreadView, ThreadWriter};
 use tempfile::TempDir;
 
 /// The crate under test; a module here has the same name.
@@ -16,6 +16,14 @@ struct Pair {
     writer: SegmentWriter,
     reader: SegmentReader,
     _folder: TempDir,
+}
+
+impl Pair {
+    /// Attaches a thread, the first one, and returns both views of its block.
+    fn thread(&self) -> (ThreadWriter, ThreadView<'_>) {
+        let thread = self.writer.attach_thread(1).expect("room for a thread");
+        (thread, self.reader.threads().next().expect("one thread"))
+    }
 }
 
 fn pair(n_threads: u32, n_regions: u32, n_records: u32) -> Pair {

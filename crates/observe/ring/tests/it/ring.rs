@@ -17,8 +17,7 @@ proptest! {
         bursts in prop::collection::vec((0_u64..200, 0_usize..200), 1..20),
     ) {
         let pair = pair(1, 8, 64);
-        let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
-        let view = pair.reader.threads().next().expect("one thread");
+        let (mut thread, view) = pair.thread();
         let (mut accepted, mut read) = (Vec::new(), Vec::new());
         let mut next = 0;
         for (n_written, n_read) in bursts {
@@ -43,8 +42,7 @@ proptest! {
 #[test]
 fn a_reader_that_dies_loses_nothing() {
     let pair = pair(1, 8, 64);
-    let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
-    let view = pair.reader.threads().next().expect("one thread");
+    let (mut thread, view) = pair.thread();
     for number in 0..10 {
         thread.push(&record(number));
     }
@@ -56,8 +54,7 @@ fn a_reader_that_dies_loses_nothing() {
 #[test]
 fn a_writer_and_a_reader_at_the_same_time_agree() {
     let pair = pair(1, 8, 1024);
-    let thread = pair.writer.attach_thread(1).expect("room for a thread");
-    let view = pair.reader.threads().next().expect("one thread");
+    let (thread, view) = pair.thread();
     let n_records = 200_000;
     std::thread::scope(|scope| {
         let writer = scope.spawn(move || {
