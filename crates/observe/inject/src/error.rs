@@ -3,16 +3,13 @@
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Failure to load a library into a process.
+/// Failure to load a library into a process; a lone number is the id of the process.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InjectError {
     /// The process does not exist.
-    #[error("there is no process {pid}; `ps` lists those that run")]
-    NoProcess {
-        /// Id of the process.
-        pid: i32,
-    },
+    #[error("there is no process {0}; `ps` lists those that run")]
+    NoProcess(i32),
     /// The system forbids tracing the process.
     #[error("process {pid} cannot be attached to: {reason}")]
     Forbidden {
@@ -33,13 +30,10 @@ pub enum InjectError {
     },
     /// The process has no dynamic linker.
     #[error(
-        "process {pid} has no C library with `dlopen`: statically linked programs cannot be attached to; \
+        "process {0} has no C library with `dlopen`: statically linked programs cannot be attached to; \
              link it dynamically and restart it"
     )]
-    Static {
-        /// Id of the process.
-        pid: i32,
-    },
+    Static(i32),
     /// The process cannot see the library's file.
     #[error(
         "process {pid} does not see `{library}`: it has another root directory (a container); install Sintonia there"
@@ -61,26 +55,17 @@ pub enum InjectError {
         reason: String,
     },
     /// At every stop, the thread was in code from which nothing may be called.
-    #[error("process {pid} was inside the C library whenever it was stopped; try again")]
-    NeverSafe {
-        /// Id of the process.
-        pid: i32,
-    },
+    #[error("process {0} was inside the C library whenever it was stopped; try again")]
+    NeverSafe(i32),
     /// The processor checks return addresses, so that no call can be arranged.
     #[error(
-        "process {pid} has a shadow stack (`glibc.cpu.x86_shstk` in GLIBC_TUNABLES), so that nothing can be called in it; \
+        "process {0} has a shadow stack (`glibc.cpu.x86_shstk` in GLIBC_TUNABLES), so that nothing can be called in it; \
              start the program with `sintonia run` instead"
     )]
-    ShadowStack {
-        /// Id of the process.
-        pid: i32,
-    },
+    ShadowStack(i32),
     /// The stack of the thread is full.
-    #[error("the stack of process {pid} has no room below what is in use; try again")]
-    NoStack {
-        /// Id of the process.
-        pid: i32,
-    },
+    #[error("the stack of process {0} has no room below what is in use; try again")]
+    NoStack(i32),
     /// The process has no memory for the call.
     #[error(
         "process {pid} could get no memory for the call; see `ulimit -v` and what forbids executable memory"
@@ -105,11 +90,8 @@ pub enum InjectError {
         patience_s: u64,
     },
     /// The process ended meanwhile.
-    #[error("process {pid} ended while it was attached to")]
-    Ended {
-        /// Id of the process.
-        pid: i32,
-    },
+    #[error("process {0} ended while it was attached to")]
+    Ended(i32),
     /// A system call failed unexpectedly.
     #[error("`{call}` failed for process {pid}")]
     System {

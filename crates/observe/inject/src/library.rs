@@ -1,6 +1,6 @@
 //! Locations of C library functions in a process.
 
-use crate::routine::RoutineFunctions;
+use crate::routine::{FUNCTIONS, FunctionAddresses};
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::{self, File};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 /// C library of a process: functions to call, and code in which a thread must not be interrupted for a call.
 #[derive(Debug)]
 pub(crate) struct CLibrary {
-    pub(crate) functions: RoutineFunctions,
+    pub(crate) functions: FunctionAddresses,
     /// Code of the C library, of the dynamic linker, and of allocators that replace the C library's.
     code: Vec<Range<u64>>,
     /// Code of the dynamic linker.
@@ -40,20 +40,14 @@ impl CLibrary {
         let is_own = |mapping: &&Mapping| mapping.is_of(&C_LIBRARY) || mapping.is_of(&LINKER);
         // Before version 2.34 of glibc these functions are in a separate library.
         let starts = mappings.iter().filter(is_own).filter(|mapping| mapping.offset == 0);
-        let mut addresses = [None; NAMES.len()];
+        let mut addresses = [None; FUNCTIONS.len()];
         for found in starts.filter_map(|mapping| addresses_of(pid, mapping)) {
-            addresses
-                .iter_mut()
-                .zip(found)
-                .for_each(|(address, found)| *address = address.or(found));
+            addresses = std::array::from_fn(|place| addresses[place].or(found[place]));
         }
-        let [dlopen, dlsym, dlerror, errno_location] = addresses;
-        let functions = RoutineFunctions {
-            dlopen: dlopen?,
-            dlsym: dlsym?,
-            dlerror: dlerror?,
-            errno_location: errno_location?,
+        let [Some(dlopen), Some(dlsym), Some(dlerror), Some(errno_location)] = addresses else {
+            return None;
         };
+        let functions = [dlopen, dlsym, dlerror, errno_location];
         let code_of = |names: &[&str]| -> Vec<Range<u64>> {
             let own = mappings.iter().filter(|mapping| mapping.is_of(names) && mapping.is_code);
             own.map(|mapping| mapping.addresses.clone()).collect()
@@ -123,17 +117,14 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// Functions to be called.
-const NAMES: [&str; 4] = ["dlopen", "dlsym", "dlerror", "__errno_location"];
-
 /// Returns the addresses in the process of those functions that a library exports; `mapping` is the library's start.
-fn addresses_of(pid: i32, mapping: &Mapping) -> Option<[Option<u64>; NAMES.len()]> {
+fn addresses_of(pid: i32, mapping: &Mapping) -> Option<[Option<u64>; FUNCTIONS.len()]> {
     let file = ReadCache::new(File::open(format!("/proc/{pid}/root{}", mapping.path)).ok()?);
     let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(&file).ok()?;
-    let mut addresses = [None; NAMES.len()];
+    let mut addresses = [None; FUNCTIONS.len()];
     for symbol in elf.dynamic_symbols().filter(ObjectSymbol::is_definition) {
         let name = symbol.name().unwrap_or_default();
-        if let Some(place) = NAMES.iter().position(|wanted| *wanted == name) {
+        if let Some(place) = FUNCTIONS.iter().position(|wanted| *wanted == name) {
             addresses[place] = Some(mapping.addresses.start + symbol.address());
         }
     }
@@ -163,7 +154,8 @@ mod tests {
         let pid = std::process::id().cast_signed();
         let library = CLibrary::of(pid).expect("the tests are linked dynamically");
         let own = libc::dlsym as unsafe extern "C" fn(_, _) -> _ as usize as u64;
-        assert_eq!(library.functions.dlsym, own);
-        assert!(library.holds(library.functions.dlopen));
+        let [dlopen, dlsym, ..] = library.functions;
+        assert_eq!(dlsym, own);
+        assert!(library.holds(dlopen));
     }
 }

@@ -10,13 +10,14 @@ pub(crate) fn explain(pid: i32) -> String {
     let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
     let scope = scope.and_then(|text| text.trim().parse().ok());
-    reason(&PtraceSettings {
+    let settings = PtraceSettings {
         has_capability: field(&own, "CapEff").is_some_and(|hex| has_sys_ptrace(&hex)),
         is_same_user: field(&own, "Uid") == field(&status, "Uid"),
         scope,
         // The namespace of another user's process is not visible.
         is_own_namespace: link(&pid.to_string()).is_none_or(|its| link("self") == Some(its)),
-    })
+    };
+    reason(&settings).to_owned()
 }
 
 /// Returns the reason why process `pid` cannot be attached to, if even its environment is unreadable.
@@ -34,8 +35,8 @@ struct PtraceSettings {
     is_own_namespace: bool,
 }
 
-fn reason(settings: &PtraceSettings) -> String {
-    let text = match settings.scope {
+fn reason(settings: &PtraceSettings) -> &'static str {
+    match settings.scope {
         Some(3) => {
             "`kernel.yama.ptrace_scope` is 3, which forbids tracing to everybody until the next start of the \
              machine; start the program with `sintonia run` instead"
@@ -58,8 +59,7 @@ fn reason(settings: &PtraceSettings) -> String {
             "the system forbids `ptrace`, as containers do by default; start the container with \
              `--cap-add=SYS_PTRACE`, or the program with `sintonia run`"
         }
-    };
-    text.to_owned()
+    }
 }
 
 fn field(status: &str, name: &str) -> Option<String> {

@@ -37,34 +37,34 @@ const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 /// See [`InjectError`]; the process then continues as if nothing had been tried.
 pub fn inject(pid: i32, call: CallInProcess) -> Result<i32, InjectError> {
     if !Path::new(&format!("/proc/{pid}")).exists() {
-        return Err(InjectError::NoProcess { pid });
+        return Err(InjectError::NoProcess(pid));
     }
     // Before reading its memory: only this error names the setting that forbids it.
     let mut tracee = Tracee::seize(pid)?;
-    let c_library = CLibrary::of(pid).ok_or(InjectError::Static { pid })?;
+    let c_library = CLibrary::of(pid).ok_or(InjectError::Static(pid))?;
     check_visible(pid, call.library)?;
     if has_shadow_stack(pid) {
-        return Err(InjectError::ShadowStack { pid });
+        return Err(InjectError::ShadowStack(pid));
     }
     let texts = [call.library.as_os_str().as_bytes(), call.function.as_bytes()];
     let routine = Routine::new(c_library.functions, [texts[0], texts[1], call.argument.as_bytes()]);
     stop_where_it_is_safe(&mut tracee, &c_library)?;
-    let mut remote_call = RemoteCall::begin(tracee, c_library.gadgets)?;
+    let gadgets = c_library.gadgets;
+    let (before, frame) = prepare(&tracee, gadgets)?;
+    let mut remote_call = RemoteCall { tracee, gadgets, before, frame, is_ours: true };
     let result = remote_call.carry_out(&routine, call.library);
     remote_call.end().and(result)
 }
 
 /// Checks that the process sees the same file.
 fn check_visible(pid: i32, library: &Path) -> Result<(), InjectError> {
-    let not_visible = || InjectError::NotVisible { pid, library: library.into() };
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let inside = format!("/proc/{pid}/root{}", library.display());
-    let (ours, theirs) = (std::fs::metadata(library), std::fs::metadata(inside));
-    match (ours, theirs) {
-        (Ok(ours), Ok(theirs)) if ours.ino() == theirs.ino() && ours.dev() == theirs.dev() => {
-            Ok(())
-        }
-        _ => Err(not_visible()),
+    let ours = file(library);
+    if ours.is_some() && ours == file(Path::new(&inside)) {
+        return Ok(());
     }
+    Err(InjectError::NotVisible { pid, library: library.into() })
 }
 
 fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<(), InjectError> {
@@ -94,7 +94,7 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
         tracee.resume(0)?;
         std::thread::sleep(RETRY_INTERVAL);
     }
-    Err(InjectError::NeverSafe { pid: tracee.pid })
+    Err(InjectError::NeverSafe(tracee.pid))
 }
 
 /// Returns whether functions of the process can return only to where they were called.
@@ -123,17 +123,13 @@ fn prepare(tracee: &Tracee, gadgets: Gadgets) -> Result<(Registers, Frame), Inje
     // If the code is unreadable, it is not the instruction searched for.
     let code = tracee.read(code_at, &mut code).map_or([0; 7], |()| code);
     let resumed = restart::resume_registers(before.general, code);
-    let frame = Frame::below(&before.with(resumed), gadgets.restorer);
+    let resumed = Registers { general: resumed, ..before.clone() };
+    let frame = Frame::below(&resumed, gadgets.restorer);
     tracee.write_on_stack(frame.address, &frame.bytes)?;
     Ok((before, frame))
 }
 
 impl RemoteCall {
-    fn begin(tracee: Tracee, gadgets: Gadgets) -> Result<Self, InjectError> {
-        let (before, frame) = prepare(&tracee, gadgets)?;
-        Ok(Self { tracee, gadgets, before, frame, is_ours: true })
-    }
-
     fn carry_out(&mut self, routine: &Routine, library: &Path) -> Result<i32, InjectError> {
         let pid = self.tracee.pid;
         let address = self.map(routine.len() as u64)?;
@@ -151,7 +147,7 @@ impl RemoteCall {
                 let reason = self.text(text);
                 Err(InjectError::NotLoaded { pid, library: library.into(), reason })
             }
-            RoutineOutcome::None => Err(InjectError::Ended { pid }),
+            RoutineOutcome::None => Err(InjectError::Ended(pid)),
         };
         self.tracee.stop()?;
         let memory = address..address + routine.len() as u64;

@@ -9,14 +9,10 @@
 
 use std::arch::global_asm;
 
-/// Addresses of the functions that the routine calls.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RoutineFunctions {
-    pub(crate) dlopen: u64,
-    pub(crate) dlsym: u64,
-    pub(crate) dlerror: u64,
-    pub(crate) errno_location: u64,
-}
+/// Names of the functions that the routine calls.
+pub(crate) const FUNCTIONS: [&str; 4] = ["dlopen", "dlsym", "dlerror", "__errno_location"];
+/// Addresses of [`FUNCTIONS`], in the same order.
+pub(crate) type FunctionAddresses = [u64; FUNCTIONS.len()];
 
 /// Outcome of the routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +119,7 @@ fn code() -> &'static [u8] {
 /// Routine, ready to be written into the process.
 #[derive(Debug)]
 pub(crate) struct Routine {
-    functions: RoutineFunctions,
+    functions: FunctionAddresses,
     /// Library, function and argument, each terminated by a zero.
     texts: Vec<u8>,
     name_at: usize,
@@ -132,7 +128,7 @@ pub(crate) struct Routine {
 
 impl Routine {
     pub(crate) fn new(
-        functions: RoutineFunctions,
+        functions: FunctionAddresses,
         [library, function, argument]: [&[u8]; 3],
     ) -> Self {
         let mut texts = Vec::new();
@@ -154,7 +150,7 @@ impl Routine {
 
     /// Returns the content of the start of its memory, at `address`.
     pub(crate) fn image(&self, address: u64) -> Vec<u8> {
-        let RoutineFunctions { dlopen, dlsym, dlerror, errno_location } = self.functions;
+        let [dlopen, dlsym, dlerror, errno_location] = self.functions;
         let name = address + (TEXTS_AT + self.name_at) as u64;
         let words: [u64; N_WORDS] =
             [dlopen, dlsym, dlerror, errno_location, 0, 0, 0, 0, MOMENT_NS, name];
@@ -210,6 +206,7 @@ impl Routine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::restart::tests::stopped;
 
     #[test]
     fn the_code_leaves_room_for_its_words() {
@@ -219,19 +216,13 @@ mod tests {
 
     #[test]
     fn the_image_is_code_words_and_texts() {
-        let functions = RoutineFunctions { dlopen: 1, dlsym: 2, dlerror: 3, errno_location: 4 };
-        let routine = Routine::new(functions, [b"/l.so", b"name", b"a\0b"]);
+        let routine = Routine::new([1, 2, 3, 4], [b"/l.so", b"name", b"a\0b"]);
         let image = routine.image(0x1000);
         assert_eq!(&image[TEXTS_AT..], b"/l.so\0name\0ab\0");
-        let registers = routine.start(0x1000, 5, &unsafe_zeroed());
+        let registers = routine.start(0x1000, 5, &stopped(-1, 0));
         assert_eq!(registers.r15, 0x1000 + TEXTS_AT as u64 + 11);
         assert_eq!((registers.rsp % 16, registers.r12), (0, 5));
         assert_eq!(Routine::outcome(&image[WORDS_AT..]), RoutineOutcome::None);
-    }
-
-    fn unsafe_zeroed() -> libc::user_regs_struct {
-        // SAFETY: a struct of integers, for which zero is a value.
-        unsafe { std::mem::zeroed() }
     }
 
     #[test]

@@ -40,13 +40,6 @@ const NEVER_BLOCKED: [i32; 7] = [
     libc::SIGSYS,
 ];
 
-impl Registers {
-    /// Returns the same registers with other general ones.
-    pub(crate) fn with(&self, general: user_regs_struct) -> Self {
-        Self { general, ..self.clone() }
-    }
-}
-
 const NT_X86_XSTATE: usize = 0x202;
 /// Upper bound of the extended state of today's processors.
 const XSTATE_BYTES: usize = 16 * 1024;
@@ -62,7 +55,7 @@ impl Tracee {
         }
         let source = io::Error::last_os_error();
         Err(match source.raw_os_error() {
-            Some(libc::ESRCH) => InjectError::NoProcess { pid },
+            Some(libc::ESRCH) => InjectError::NoProcess(pid),
             Some(libc::EPERM) => match tracer_of(pid) {
                 Some(tracer) => InjectError::Traced { pid, tracer },
                 None => InjectError::Forbidden { pid, reason: explain(pid) },
@@ -145,7 +138,7 @@ impl Tracee {
             return Ok(None);
         }
         if !libc::WIFSTOPPED(status) {
-            return Err(InjectError::Ended { pid: self.pid });
+            return Err(InjectError::Ended(self.pid));
         }
         self.is_stopped = true;
         Ok(Some(status))
@@ -255,7 +248,7 @@ impl Tracee {
         if self.write(address, bytes).is_ok() {
             return Ok(());
         }
-        let no_room = || InjectError::NoStack { pid: self.pid };
+        let no_room = || InjectError::NoStack(self.pid);
         // Elsewhere this would write into memory that the thread may not access.
         if !is_below_growing_stack(self.pid, address) {
             return Err(no_room());
@@ -295,7 +288,7 @@ impl Tracee {
         }
         let source = io::Error::last_os_error();
         Err(match source.raw_os_error() {
-            Some(libc::ESRCH | libc::ECHILD) => InjectError::Ended { pid: self.pid },
+            Some(libc::ESRCH | libc::ECHILD) => InjectError::Ended(self.pid),
             _ => InjectError::System { pid: self.pid, call, source },
         })
     }

@@ -99,7 +99,7 @@ fn in_words(ranks: &[u32]) -> String {
 
 fn stranger(pid: i32) -> anyhow::Error {
     if !PathBuf::from(format!("/proc/{pid}")).exists() {
-        return InjectError::NoProcess { pid }.into();
+        return InjectError::NoProcess(pid).into();
     }
     if let Some(error) = inject::forbidden(pid) {
         return error.into();
