@@ -1,7 +1,7 @@
 //! Library to be preloaded: instruments a program as the environment requests, and reports at the program's end.
 //!
 //! `AGENT_PROGRAM` is the file name of the program, `AGENT_REPORT` the file to be written, and `AGENT` holds orders
-//! separated by `;`: see [`order::Order`].
+//! separated by `;`: see [`order::carry_out`].
 #![allow(unsafe_code, reason = "a constructor, and memory for rings")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "an example that tests are made with")]
 #![allow(clippy::cast_possible_truncation, reason = "addresses, and numbers of functions")]
@@ -29,7 +29,7 @@ extern "C" fn start() {
     }
     let table = table::Table::of_program();
     let instrument = Instrument::start(ThreadHooks { attach: rings::attach }).unwrap();
-    let orders = order::read(&std::env::var("AGENT").unwrap_or_default());
+    let orders = std::env::var("AGENT").unwrap_or_default();
     order::carry_out(&orders, &instrument, &table);
     assert!(PROBES.set((instrument, table)).is_ok(), "the loader calls constructors once");
     // SAFETY: a function without arguments that stays loaded.

@@ -5,83 +5,39 @@ use crate::table::Table;
 use events::{ProbePoint, ValueType};
 use instrument::{Attribute, Instrument, Site, SiteEvent, ValueSource};
 
-/// Order, as words separated by blanks.
-pub(crate) enum Order {
-    /// `all`: entry and exit of all functions, except `.cold` parts, which are reached by jumps.
-    All,
-    /// `probe FUNCTION [ATTRIBUTE]... [exit ATTRIBUTE...] [sync] [off]`, with attributes like `i0:int32`, `f0:double`,
-    /// `var=NAME:int32`, `ret:int32`.
-    Probe { function: String, words: Vec<String> },
-    /// `set FUNCTION VARIABLE VALUE HIT [exit]`: sets a variable of 32 bits.
-    Set { function: String, variable: String, value: i32, at_hit: u32, place: ProbePoint },
-    /// `call FUNCTION CALLEE HIT [exit]`: calls a function without arguments that returns a `double`.
-    Call { function: String, callee: String, at_hit: u32, place: ProbePoint },
-    /// `replace FUNCTION BY`.
-    Replace { function: String, by: String },
-    /// `remove FUNCTION`.
-    Remove { function: String },
-}
-
-pub(crate) fn read(text: &str) -> Vec<Order> {
-    let lines =
-        text.split(';').map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-    lines.filter(|words| !words.is_empty()).map(|words| one(&words)).collect()
-}
-
-fn one(words: &[String]) -> Order {
-    let function = words.get(1).cloned().unwrap_or_default();
-    let place = if words.last().is_some_and(|last| last == "exit") {
-        ProbePoint::Exit
-    } else {
-        ProbePoint::Entry
-    };
-    match words[0].as_str() {
-        "all" => Order::All,
-        "probe" => Order::Probe { function, words: words[2..].to_vec() },
-        "set" => Order::Set {
-            function,
-            variable: words[2].clone(),
-            value: words[3].parse().unwrap(),
-            at_hit: words[4].parse().unwrap(),
-            place,
-        },
-        "call" => Order::Call {
-            function,
-            callee: words[2].clone(),
-            at_hit: words[3].parse().unwrap(),
-            place,
-        },
-        "replace" => Order::Replace { function, by: words[2].clone() },
-        "remove" => Order::Remove { function },
-        other => panic!("no order `{other}`"),
-    }
-}
-
-pub(crate) fn carry_out(orders: &[Order], probes: &Instrument, table: &Table) {
-    for (action, order) in orders.iter().enumerate() {
-        let action = action as u64;
-        match order {
-            Order::All => {
-                let all =
-                    table.functions.iter().enumerate().filter(|(_, each)| is_probed(&each.name));
-                let sites: Vec<_> = all.map(|(idx, _)| site(table, idx, &[])).collect();
+/// Carries out orders separated by `;`, each made of words separated by blanks.
+pub(crate) fn carry_out(orders: &str, probes: &Instrument, table: &Table) {
+    for (action, order) in (0..).zip(orders.split(';')) {
+        let words: Vec<&str> = order.split_whitespace().collect();
+        match words[..] {
+            [] => {}
+            // Entry and exit of all functions, except `.cold` parts, which are reached by jumps.
+            ["all"] => {
+                let all = table.functions.iter().enumerate();
+                let probed = all.filter(|(_, each)| is_probed(&each.name));
+                let sites: Vec<_> = probed.map(|(idx, _)| site(table, idx, &[])).collect();
                 install(probes, table, &sites);
             }
-            Order::Probe { function, words } => {
+            // `probe FUNCTION [ATTRIBUTE]... [exit ATTRIBUTE...] [sync] [off]`, with attributes like `i0:int32`,
+            // `f0:double`, `var=NAME:int32`, `ret:int32`.
+            ["probe", function, ref words @ ..] => {
                 install(probes, table, &[site(table, table.function(function), words)]);
             }
-            Order::Set { function, variable, value, at_hit, place } => {
-                let (address, value) = (table.variable(variable), *value);
+            // `set FUNCTION VARIABLE VALUE HIT [exit]`: sets a variable of 32 bits.
+            ["set", function, variable, value, at_hit, ref exit @ ..] => {
+                let (address, value) = (table.variable(variable), value.parse().unwrap());
                 let act = Box::new(move |hit| {
                     // SAFETY: a variable of the program of this size.
                     unsafe { std::ptr::with_exposed_provenance_mut::<i32>(address).write(value) };
                     report::note(&format!("set {value} at {hit}"));
                     false
                 });
-                let id = table.function(function) as u32;
-                assert!(probes.arm(id, *place, action, *at_hit, act), "{function} is a sync point");
+                let (id, at_hit) = (table.function(function) as u32, at_hit.parse().unwrap());
+                let is_armed = probes.arm(id, point(exit), action, at_hit, act);
+                assert!(is_armed, "{function} is a sync point");
             }
-            Order::Call { function, callee, at_hit, place } => {
+            // `call FUNCTION CALLEE HIT [exit]`: calls a function without arguments that returns a `double`.
+            ["call", function, callee, at_hit, ref exit @ ..] => {
                 let address = table.functions[table.function(callee)].address;
                 let act = Box::new(move |hit| {
                     // SAFETY: a function of the program of this type.
@@ -89,24 +45,27 @@ pub(crate) fn carry_out(orders: &[Order], probes: &Instrument, table: &Table) {
                     report::note(&format!("called {} at {hit}", callee()));
                     false
                 });
-                let id = table.function(function) as u32;
-                assert!(probes.arm(id, *place, action, *at_hit, act), "{function} is a sync point");
+                let (id, at_hit) = (table.function(function) as u32, at_hit.parse().unwrap());
+                let is_armed = probes.arm(id, point(exit), action, at_hit, act);
+                assert!(is_armed, "{function} is a sync point");
             }
-            Order::Replace { function, by } => {
+            ["replace", function, by] => {
                 let by = table.functions[table.function(by)].address;
-                assert!(
-                    probes.replace(table.function(function) as u32, Some(by)),
-                    "{function} is probed"
-                );
+                let is_replaced = probes.replace(table.function(function) as u32, Some(by));
+                assert!(is_replaced, "{function} is probed");
             }
-            Order::Remove { function } => {
-                let function = table.function(function);
-                let site = &table.functions[function];
-                probes.remove(&[function as u32]).into_iter().for_each(|outcome| outcome.unwrap());
-                report::note(&format!("removed {}", site.name));
+            ["remove", function] => {
+                let id = table.function(function) as u32;
+                probes.remove(&[id]).into_iter().for_each(|outcome| outcome.unwrap());
+                report::note(&format!("removed {function}"));
             }
+            _ => panic!("no order `{order}`"),
         }
     }
+}
+
+fn point(exit: &[&str]) -> ProbePoint {
+    if exit == ["exit"] { ProbePoint::Exit } else { ProbePoint::Entry }
 }
 
 /// Returns whether a function is probed by `all`: `.cold` parts are not functions, and code that starts an
@@ -136,13 +95,13 @@ fn bytes(site: &Site) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(site.function as *const u8, site.n_bytes) }.to_vec()
 }
 
-fn site(table: &Table, idx: usize, words: &[String]) -> Site {
+fn site(table: &Table, idx: usize, words: &[&str]) -> Site {
     let function = &table.functions[idx];
     let (mut entry, mut exit) = (Vec::new(), Vec::new());
     let mut is_exit = false;
     let (mut is_sync, mut is_on) = (false, true);
     for word in words {
-        match word.as_str() {
+        match *word {
             "exit" => is_exit = true,
             "sync" => is_sync = true,
             "off" => is_on = false,

@@ -33,12 +33,8 @@ pub(crate) fn write(table: &Table) {
                     if record.kind == FunctionKind::MoreValues as u16 { "more" } else { "record" };
                 let side = if is_exit { "exit" } else { "entry" };
                 let [a, b, c, d, e] = record.values();
-                writeln!(
-                    text,
-                    "{what} {name} {side} {} {} {a} {b} {c} {d} {e}",
-                    record.hit, record.exit_kind
-                )
-                .unwrap();
+                let (hit, exit) = (record.hit, record.exit_kind);
+                writeln!(text, "{what} {name} {side} {hit} {exit} {a} {b} {c} {d} {e}").unwrap();
             }
             if record.kind == FunctionKind::Event as u16 {
                 let column = match (is_exit, record.exit_kind) {
@@ -52,12 +48,8 @@ pub(crate) fn write(table: &Table) {
         }
     }
     for (function, [entries, exits, tails, unwound]) in counts {
-        writeln!(
-            text,
-            "count {} {entries} {exits} {tails} {unwound}",
-            table.functions[function].name
-        )
-        .unwrap();
+        let name = &table.functions[function].name;
+        writeln!(text, "count {name} {entries} {exits} {tails} {unwound}").unwrap();
     }
     writeln!(text, "dropped {n_dropped}").unwrap();
     std::fs::write(path, text).unwrap();

@@ -31,12 +31,10 @@ impl Table {
                 Some((section.address() + section.size()) as usize + bias)
             };
             match symbol.kind() {
-                SymbolKind::Text => functions.push((
-                    address,
-                    end().unwrap_or(address),
-                    symbol.size() as usize,
-                    name,
-                )),
+                SymbolKind::Text => {
+                    let end = end().unwrap_or(address);
+                    functions.push((address, end, symbol.size() as usize, name));
+                }
                 SymbolKind::Data => variables.push((name, address)),
                 _ => {}
             }

@@ -40,11 +40,8 @@ pub(crate) fn call(idx: usize, number: i32) -> i32 {
 pub(crate) fn site(idx: usize, entry: Option<&[Attribute]>, exit: Option<&[Attribute]>) -> Site {
     let id = u32::try_from(idx).unwrap_or(u32::MAX);
     let point = |attributes: Option<&[Attribute]>, event| {
-        attributes.map(|attributes| SiteEvent {
-            event,
-            attributes: attributes.to_vec(),
-            is_on: true,
-        })
+        let attributes = attributes?.to_vec();
+        Some(SiteEvent { event, attributes, is_on: true })
     };
     Site {
         id,

@@ -3,9 +3,6 @@
 //! Prints lines of a name and two numbers, in nanoseconds. Passages: processor time of a call, in the fastest round
 //! and in the median one; in a round all cases take turns. Changes of code (`insert-N`, `remove-N` beside N busy
 //! threads, `insert-many` and `remove-many`): wall-clock time, the median and the 99th percentile.
-//!
-//! # Not here
-//! Other tools, charts and tables: `bench`.
 #![allow(unsafe_code, reason = "calls functions assembled by hand")]
 #![allow(clippy::print_stdout, reason = "prints what it measures")]
 

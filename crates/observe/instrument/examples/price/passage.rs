@@ -4,6 +4,7 @@ use crate::functions::{call, site};
 use crate::{all, print, quantile, rings};
 use events::{ProbePoint, ValueType};
 use instrument::{Attribute, Instrument, Refusal, Site, ValueSource};
+use ring::clock::ticks;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 
@@ -96,11 +97,6 @@ fn between_readings(number: i32) -> i32 {
     let result = call(PLAIN, number);
     black_box(ticks());
     result
-}
-
-fn ticks() -> u64 {
-    // SAFETY: a time-stamp counter is on every processor that can have probes.
-    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 /// Processor time of one call, in nanoseconds.
