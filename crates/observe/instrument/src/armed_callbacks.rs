@@ -17,7 +17,8 @@ struct ArmedCallback {
 pub(crate) struct ArmedCallbacks {
     entry: Mutex<Vec<ArmedCallback>>,
     exit: Mutex<Vec<ArmedCallback>>,
-    exit_attributes: Vec<Attribute>,
+    /// Attributes of the site's exit.
+    pub(crate) exit_attributes: Vec<Attribute>,
 }
 
 impl std::fmt::Debug for ArmedCallbacks {
@@ -30,11 +31,6 @@ impl ArmedCallbacks {
     /// Returns the empty callbacks of a site whose exit has these attributes.
     pub(crate) fn of(exit_attributes: &[Attribute]) -> Self {
         Self { exit_attributes: exit_attributes.to_vec(), ..Self::default() }
-    }
-
-    /// Attributes of the site's exit.
-    pub(crate) fn exit_attributes(&self) -> &[Attribute] {
-        &self.exit_attributes
     }
 
     fn at(&self, place: ProbePoint) -> &Mutex<Vec<ArmedCallback>> {

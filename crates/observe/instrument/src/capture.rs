@@ -59,43 +59,26 @@ fn value_offset(position: usize) -> usize {
 fn next_record(code: &mut Vec<Instruction>, event: u32) -> Result<(), IcedError> {
     let shift = size_of::<EventRecord>().trailing_zeros();
     let kind = i32::from(FunctionKind::MoreValues as i16) << 16;
+    let ticks = record(offset_of!(EventRecord, ticks));
+    let hit = record(offset_of!(EventRecord, hit));
+    let number = record(offset_of!(EventRecord, event));
+    let exit_kind = record(offset_of!(EventRecord, exit_kind));
+    let spare = record(offset_of!(EventRecord, spare));
+    let mask = cursor(offset_of!(RingCursor, mask));
+    let records = cursor(offset_of!(RingCursor, records));
     code.extend([
-        Instruction::with2(
-            Code::Mov_r64_rm64,
-            Register::RAX,
-            record(offset_of!(EventRecord, ticks)),
-        )?,
-        Instruction::with2(
-            Code::Mov_r32_rm32,
-            Register::EDX,
-            record(offset_of!(EventRecord, hit)),
-        )?,
+        Instruction::with2(Code::Mov_r64_rm64, Register::RAX, ticks)?,
+        Instruction::with2(Code::Mov_r32_rm32, Register::EDX, hit)?,
         Instruction::with1(Code::Inc_rm64, Register::RBP)?,
         Instruction::with2(Code::Mov_r64_rm64, Register::RBX, Register::RBP)?,
-        Instruction::with2(
-            Code::And_r64_rm64,
-            Register::RBX,
-            cursor(offset_of!(RingCursor, mask)),
-        )?,
+        Instruction::with2(Code::And_r64_rm64, Register::RBX, mask)?,
         Instruction::with2(Code::Shl_rm64_imm8, Register::RBX, shift)?,
-        Instruction::with2(
-            Code::Add_r64_rm64,
-            Register::RBX,
-            cursor(offset_of!(RingCursor, records)),
-        )?,
-        Instruction::with2(
-            Code::Mov_rm64_r64,
-            record(offset_of!(EventRecord, ticks)),
-            Register::RAX,
-        )?,
-        Instruction::with2(
-            Code::Mov_rm32_r32,
-            record(offset_of!(EventRecord, hit)),
-            Register::EDX,
-        )?,
-        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, event)), event)?,
-        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, exit_kind)), 0)?,
-        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, spare)), kind)?,
+        Instruction::with2(Code::Add_r64_rm64, Register::RBX, records)?,
+        Instruction::with2(Code::Mov_rm64_r64, ticks, Register::RAX)?,
+        Instruction::with2(Code::Mov_rm32_r32, hit, Register::EDX)?,
+        Instruction::with2(Code::Mov_rm32_imm32, number, event)?,
+        Instruction::with2(Code::Mov_rm32_imm32, exit_kind, 0)?,
+        Instruction::with2(Code::Mov_rm32_imm32, spare, kind)?,
     ]);
     Ok(())
 }

@@ -76,7 +76,7 @@ impl Context {
         self.flags.store(flags, Ordering::Release);
         // The instruction before the displaced ones undoes the stub's push.
         let off = self.displaced.load(Ordering::Relaxed) - RESUME_BYTES;
-        let routine = if flags == 0 { off } else { routine() };
+        let routine = if flags == 0 { off } else { sintonia_passage as *const () as usize };
         self.routine.store(routine, Ordering::Release);
     }
 
@@ -99,11 +99,6 @@ impl Context {
 unsafe extern "C" {
     fn sintonia_passage();
     fn sintonia_thunk();
-}
-
-/// Address of the routine for sites with something to do.
-fn routine() -> usize {
-    sintonia_passage as *const () as usize
 }
 
 /// Address of the thunk that hijacked functions return to.

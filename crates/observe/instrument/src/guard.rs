@@ -1,11 +1,9 @@
-//! Replacements of the program's signal functions that keep the signals unblocked that changing code needs.
+//! Replacements of the program's signal functions that keep the signals unblocked that changing code needs; `probe`
+//! exports them under the names of the originals.
 //!
 //! # Invariants
 //! - Before [`crate::live::reserve`], and for other signals, the calls behave as the originals.
 //! - Async-signal-safe, like the originals.
-//!
-//! # Not here
-//! Exported names of these functions (`probe`).
 #![allow(unsafe_code, reason = "stands between the program and its C library")]
 
 use crate::live;

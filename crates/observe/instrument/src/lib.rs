@@ -23,6 +23,7 @@ pub mod site;
 mod stub;
 mod thread;
 
+pub use near::Mappings;
 pub use probes::Instrument;
 pub use site::{
     Attribute, Callback, Refusal, Site, SiteEvent, StartError, ThreadHooks, ValueSource,

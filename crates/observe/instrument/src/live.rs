@@ -8,9 +8,6 @@
 //! - At any moment a thread may be anywhere: its results are those without the change.
 //! - Either a place has changed as a whole, or it is unchanged and the refusal gives the reason.
 //! - Threads that sleep in system calls are not woken; running threads are interrupted at most once per pass.
-//!
-//! # Not here
-//! Content of the new code (`plan`, `stub`); keeping our signals unblocked in the program ([`crate::guard`]).
 #![allow(unsafe_code, reason = "changes code")]
 
 mod barrier;
@@ -23,13 +20,14 @@ mod signals;
 mod start;
 mod threads;
 
-pub use handlers::RedirectCounts;
+pub use handlers::{RedirectCounts, redirect_counts};
 pub use start::{chain_trap_handler, is_ours, open_signals, release, reserve, start, warning};
 
 use crate::site::Refusal;
 use handlers::{COPIES, TRAPS};
 use memory::Code;
 use std::io;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 const INT3: u8 = 0xcc;
@@ -94,18 +92,6 @@ pub unsafe fn trap_at(address: usize, stub: usize) -> Result<Patch, Refusal> {
     Ok(patch)
 }
 
-/// Counts of threads that hit half-changed code, since the process began.
-pub fn redirect_counts() -> RedirectCounts {
-    handlers::redirect_counts()
-}
-
-/// A range of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
-    start: usize,
-    end: usize,
-}
-
 /// A patch in one direction.
 #[derive(Debug)]
 struct Change<'a> {
@@ -143,8 +129,8 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn span(&self) -> Span {
-        Span { start: self.address, end: self.address + self.from.len() }
+    fn span(&self) -> Range<usize> {
+        self.address..self.address + self.from.len()
     }
 
     /// Returns whether a thread may hit a trap.
@@ -190,7 +176,7 @@ impl<'a> Pass<'a> {
         for idx in order.into_iter().filter(|idx| !self.changes[*idx].from.is_empty()) {
             let span = self.changes[idx].span();
             if span.start < end {
-                self.outcomes[idx] = Err(Refusal::Changed { address: span.start });
+                self.outcomes[idx] = Err(Refusal::Changed(span.start));
             }
             end = end.max(span.end);
         }
@@ -201,7 +187,7 @@ impl<'a> Pass<'a> {
         if !start::is_started() {
             return Err(Refusal::NotStarted);
         }
-        let others = threads::others().map_err(|error| no_threads(&error))?;
+        let others = threads::others().map_err(|error| Refusal::NoThreads(errno(&error)))?;
         for change in self.accepted() {
             TRAPS.insert(change.address, change.stub);
         }
@@ -211,7 +197,7 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         if !barrier::is_there() {
-            return Err(Refusal::NoBarrier { errno: barrier::errno() });
+            return Err(Refusal::NoBarrier(barrier::errno()));
         }
         if self.accepted().any(Change::traps) {
             start::hold_signals();
@@ -238,7 +224,7 @@ impl<'a> Pass<'a> {
     /// Waits until no thread is behind a first byte.
     fn quiesce(&self) -> Result<(), Refusal> {
         let with_inside = || self.accepted().filter(|change| change.has_inside);
-        let mut spans: Vec<Span> = with_inside().map(Change::span).collect();
+        let mut spans: Vec<Range<usize>> = with_inside().map(Change::span).collect();
         if spans.is_empty() {
             return Ok(());
         }
@@ -261,7 +247,7 @@ impl<'a> Pass<'a> {
             }
             let (address, bytes) = what(change);
             if let Err(error) = self.code.write(address, bytes) {
-                *outcome = Err(no_write(address, &error));
+                *outcome = Err(Refusal::Write { address, errno: errno(&error) });
                 undo(&self.code, change);
             }
         }
@@ -283,7 +269,7 @@ fn check(change: &Change<'_>) -> Result<(), Refusal> {
     // SAFETY: the callers of this module promise that code is there.
     let is_there = unsafe { memory::holds(change.address, change.from) };
     let is_whole = !change.from.is_empty() && change.from.len() == change.to.len();
-    if is_there && is_whole { Ok(()) } else { Err(Refusal::Changed { address: change.address }) }
+    if is_there && is_whole { Ok(()) } else { Err(Refusal::Changed(change.address)) }
 }
 
 /// Reverts as much as can be written; a trap that stays leads to the stub.
@@ -296,10 +282,6 @@ fn undo(code: &Code, change: &Change<'_>) {
     }
 }
 
-fn no_threads(error: &io::Error) -> Refusal {
-    Refusal::NoThreads { errno: error.raw_os_error().unwrap_or_default() }
-}
-
-fn no_write(address: usize, error: &io::Error) -> Refusal {
-    Refusal::Write { address, errno: error.raw_os_error().unwrap_or_default() }
+fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 
+pub(crate) const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 const CODE_BYTES: usize = 1 << 20;
 const DATA_BYTES: usize = 1 << 20;
 const ARENA_BYTES: usize = CODE_BYTES + DATA_BYTES;
@@ -30,10 +31,11 @@ pub(crate) struct NearArenas {
 /// Piece of near memory; never freed.
 #[derive(Debug)]
 pub(crate) struct Arena {
+    /// Address of the code; the data follow it.
     code: usize,
+    /// Address at which the code can be written.
     writable: usize,
     n_code_bytes: usize,
-    data: usize,
     n_data_bytes: usize,
 }
 
@@ -61,22 +63,13 @@ impl Arena {
     fn new(address: usize, mappings: &Mappings) -> Result<Self, Refusal> {
         let refusal = |call, errno| Refusal::NoNearMemory { address, call, errno };
         let file = memory_file().map_err(|errno| refusal("memfd_create", errno))?;
-        let flags = libc::MAP_SHARED;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let writable = map(0, CODE_BYTES, protection, flags, Some(&file))
+        let writable = map(0, CODE_BYTES, READ_WRITE, libc::MAP_SHARED, Some(&file))
             .map_err(|errno| refusal("mmap", errno))?;
         let mut errno = libc::ENOMEM;
         for place in mappings.places_near(address) {
             match map_pair(place, &file) {
                 Ok(()) => {
-                    let data = place + CODE_BYTES;
-                    return Ok(Self {
-                        code: place,
-                        writable,
-                        n_code_bytes: 0,
-                        data,
-                        n_data_bytes: 0,
-                    });
+                    return Ok(Self { code: place, writable, n_code_bytes: 0, n_data_bytes: 0 });
                 }
                 Err(failure) => errno = failure,
             }
@@ -108,7 +101,8 @@ impl Arena {
 
     /// Returns the next context; it is all zero.
     pub(crate) fn next_context(&mut self) -> &'static Context {
-        let place = std::ptr::with_exposed_provenance::<Context>(self.data + self.n_data_bytes);
+        let place = self.code + CODE_BYTES + self.n_data_bytes;
+        let place = std::ptr::with_exposed_provenance::<Context>(place);
         self.n_data_bytes += size_of::<Context>();
         // SAFETY: zeroed memory of our own that is never unmapped and given out once; all zero is valid.
         unsafe { &*place }
@@ -120,8 +114,7 @@ fn map_pair(place: usize, file: &File) -> Result<(), i32> {
     let run = libc::PROT_READ | libc::PROT_EXEC;
     map(place, CODE_BYTES, run, libc::MAP_SHARED | fixed, Some(file))?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    map(place + CODE_BYTES, DATA_BYTES, protection, flags, None)
+    map(place + CODE_BYTES, DATA_BYTES, READ_WRITE, flags, None)
         .inspect_err(|_| unmap(place, CODE_BYTES))
         .map(|_| ())
 }
@@ -138,7 +131,8 @@ fn memory_file() -> Result<File, i32> {
     Ok(file)
 }
 
-fn map(
+/// Maps new memory at `place`, or where the system likes if that is 0; returns its address.
+pub(crate) fn map(
     place: usize,
     n_bytes: usize,
     protection: i32,
@@ -161,7 +155,8 @@ fn map(
     Ok(found)
 }
 
-fn unmap(place: usize, n_bytes: usize) {
+/// Unmaps memory that [`map`] has just returned.
+pub(crate) fn unmap(place: usize, n_bytes: usize) {
     let place = std::ptr::with_exposed_provenance_mut::<c_void>(place);
     // SAFETY: mapped just before, and not used yet.
     let _result = unsafe { libc::munmap(place, n_bytes) };
@@ -171,15 +166,15 @@ fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Mappings of this process, in order.
+/// Mappings of this process, in order, each with its protection (`PROT_*`).
 #[derive(Debug, Default)]
-pub(crate) struct Mappings {
-    ranges: Vec<(Range<usize>, bool)>,
+pub struct Mappings {
+    ranges: Vec<(Range<usize>, i32)>,
 }
 
 impl Mappings {
     /// Reads the current mappings.
-    pub(crate) fn read() -> Self {
+    pub fn read() -> Self {
         Self::parse(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
     }
 
@@ -187,20 +182,29 @@ impl Mappings {
         let line = |line: &str| {
             let mut fields = line.split_ascii_whitespace();
             let (start, end) = fields.next()?.split_once('-')?;
-            let start = usize::from_str_radix(start, 16).ok()?;
-            let end = usize::from_str_radix(end, 16).ok()?;
-            let is_code = fields
-                .next()
-                .is_some_and(|letters| letters.starts_with("r-x") || letters.starts_with("rwx"));
-            Some((start..end, is_code))
+            let address = |hex| usize::from_str_radix(hex, 16).ok();
+            let letters = fields.next()?;
+            let bit = |letter, protection| if letters.contains(letter) { protection } else { 0 };
+            let protection =
+                bit('r', libc::PROT_READ) | bit('w', libc::PROT_WRITE) | bit('x', libc::PROT_EXEC);
+            Some((address(start)?..address(end)?, protection))
         };
         Self { ranges: text.lines().filter_map(line).collect() }
     }
 
+    fn around(&self, address: usize) -> Option<&(Range<usize>, i32)> {
+        self.ranges.iter().find(|(range, _)| range.contains(&address))
+    }
+
+    /// Returns the protection of an address; `None` if nothing is mapped there.
+    pub fn protection(&self, address: usize) -> Option<i32> {
+        self.around(address).map(|(_, protection)| *protection)
+    }
+
     /// Returns how many bytes from `address` on are readable code, at most `n_bytes`.
     pub(crate) fn code(&self, address: usize, n_bytes: usize) -> usize {
-        let around =
-            self.ranges.iter().find(|(range, is_code)| *is_code && range.contains(&address));
+        const CODE: i32 = libc::PROT_READ | libc::PROT_EXEC;
+        let around = self.around(address).filter(|(_, protection)| protection & CODE == CODE);
         around.map_or(0, |(range, _)| n_bytes.min(range.end - address))
     }
 
@@ -234,7 +238,8 @@ mod tests {
 00402000-00403000 rw-p 00002000 08:01 7 /bin/program
 01000000-01100000 rw-p 00000000 00:00 0 [heap]
 7f0000000000-7f0000001000 r-xp 00000000 00:00 0
-7f0000300000-7f0000301000 r-xp 00000000 00:00 0";
+7f0000300000-7f0000301000 r-xp 00000000 00:00 0
+7f0000301000-7f0000302000 ---p 00000000 00:00 0";
 
     #[track_caller]
     fn check(address: usize, expected: &[usize]) {
@@ -248,6 +253,15 @@ mod tests {
             0x7f00_0030_0010,
             &[0x7f00_000f_f000, 0x7eff_ffdf_f000, 0x7f00_7030_0000 - ARENA_BYTES - PAGE_BYTES],
         );
+    }
+
+    #[test]
+    fn a_protection_is_that_of_the_mapping_around() {
+        let protection = |address| Mappings::parse(MAPS).protection(address);
+        assert_eq!(protection(0x40_0fff), Some(libc::PROT_READ | libc::PROT_EXEC));
+        assert_eq!(protection(0x40_2000), Some(libc::PROT_READ | libc::PROT_WRITE));
+        assert_eq!(protection(0x40_3000), None);
+        assert_eq!(protection(0x7f00_0030_1000), Some(libc::PROT_NONE));
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn record_unwound(context: &Context) {
     }
     // SAFETY: the calling thread's ring, as its hook gave it.
     let Some(cursor) = (unsafe { cursor.as_mut() }) else { return };
-    let attributes = context.actions().map_or(&[][..], |actions| actions.exit_attributes());
+    let attributes = context.actions().map_or(&[][..], |actions| &actions.exit_attributes);
     append(cursor, context.exit.event.load(Ordering::Relaxed), hit, attributes);
 }
 
@@ -133,8 +133,7 @@ fn append(cursor: &mut RingCursor, event: u32, hit: u64, attributes: &[Attribute
         add(cursor.dropped, n_records);
     } else {
         let mut record = EventRecord {
-            // SAFETY: every processor that has `xsave` has it.
-            ticks: unsafe { std::arch::x86_64::_rdtsc() },
+            ticks: ring::clock::ticks(),
             event,
             hit: hit as u32,
             exit_kind: EXIT_BY_EXCEPTION,

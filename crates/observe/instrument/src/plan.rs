@@ -6,9 +6,6 @@
 //! # Invariants
 //! - Nothing jumps or returns into the middle of the replaced bytes, as far as the function itself shows.
 //! - Padding is `nop`, `int3` or zero up to the next function.
-//!
-//! # Not here
-//! New place of the moved instructions (`stub`), writing the bytes (`live`).
 
 use crate::site::Refusal;
 use iced_x86::{
@@ -65,18 +62,14 @@ pub(crate) struct Body<'a> {
 pub(crate) fn plan(body: Body) -> Result<ProbePlan, Refusal> {
     let address = body.address;
     let n_bytes = body.n_bytes.min(body.bytes.len());
-    let instructions: Vec<_> =
-        Decoder::with_ip(64, &body.bytes[..n_bytes], address as u64, DecoderOptions::NONE)
-            .into_iter()
-            .collect();
-    let n_kept = instructions
-        .iter()
-        .take_while(|first| first.mnemonic() == Mnemonic::Endbr64)
-        .count()
-        .min(1);
-    let first = instructions.get(n_kept).ok_or(Refusal::Empty { address })?;
+    let decoder =
+        Decoder::with_ip(64, &body.bytes[..n_bytes], address as u64, DecoderOptions::NONE);
+    let instructions: Vec<_> = decoder.into_iter().collect();
+    let is_marked = instructions.first().is_some_and(|it| it.mnemonic() == Mnemonic::Endbr64);
+    let n_kept = usize::from(is_marked);
+    let first = instructions.get(n_kept).ok_or(Refusal::Empty(address))?;
     if first.mnemonic() == Mnemonic::Ud2 {
-        return Err(Refusal::NeverRuns { address });
+        return Err(Refusal::NeverRuns(address));
     }
     let start = at(first.ip());
     let targets = targets(&instructions, start);
@@ -97,26 +90,30 @@ pub(crate) fn plan(body: Body) -> Result<ProbePlan, Refusal> {
             ))
         })
         .or_else(|| Some((EntryPatch::Trap, code.displace(TRAP_BYTES, Padding::NONE)?)));
-    let (entry_patch, taken) = choice.ok_or(Refusal::Empty { address })?;
+    let (entry_patch, taken) = choice.ok_or(Refusal::Empty(address))?;
     let displaced = code.instructions[..taken].to_vec();
     if let Some(wrong) = displaced.iter().find(|moved| moved.is_invalid()) {
         return Err(Refusal::Undecodable { address, at: at(wrong.ip()) });
     }
     let back = displaced.last().filter(|last| goes_on(last)).map(|last| at(last.next_ip()));
-    let warning = warning(address, entry_patch, targets.contains(&start))
-        .or_else(|| own_return_warning(address, code.instructions));
+    let warning = warning(address, entry_patch, &code);
     Ok(ProbePlan { address: start, entry_patch, displaced, back, warning })
 }
 
-fn warning(address: usize, entry_patch: EntryPatch, is_loop: bool) -> Option<String> {
+fn warning(address: usize, entry_patch: EntryPatch, code: &FunctionCode) -> Option<String> {
     if entry_patch == EntryPatch::Trap {
         return Some(format!(
             "slow probe: the function at `{address:#x}` has no room for a jump, so every hit takes a trap (2.4 us)"
         ));
     }
-    is_loop.then(|| {
-        format!(
+    if code.targets.contains(&code.start) {
+        return Some(format!(
             "the function at `{address:#x}` begins with a loop: every round counts as a call of it"
+        ));
+    }
+    reads_own_return(code.instructions).then(|| {
+        format!(
+            "the function at `{address:#x}` reads its own return address, which is not its caller's while its exit is probed: probe its entry only"
         )
     })
 }
@@ -232,17 +229,8 @@ fn at(ip: u64) -> usize {
     ip as usize
 }
 
-/// Returns the warning about a function that reads its own return address: while its exit is probed, that is not the
-/// caller's.
-fn own_return_warning(address: usize, instructions: &[Instruction]) -> Option<String> {
-    reads_own_return(instructions).then(|| {
-        format!(
-            "the function at `{address:#x}` reads its own return address, which is not its caller's while its exit is probed: probe its entry only"
-        )
-    })
-}
-
-/// Follows the stack pointer as long as it changes by constants; the frame pointer equals it from `mov rbp, rsp` on.
+/// Returns whether a function reads its own return address: follows the stack pointer as long as it changes by
+/// constants; the frame pointer equals it from `mov rbp, rsp` on.
 fn reads_own_return(instructions: &[Instruction]) -> bool {
     let mut depth_bytes = Some(0);
     let mut frame_bytes = None;
@@ -283,15 +271,10 @@ fn depth_after(instruction: &Instruction, depth_bytes: Option<i64>) -> Option<i6
     let is_stack = instruction.op0_register() == Register::RSP;
     let by_constant = || instruction.try_immediate(1).ok().map(u64::cast_signed);
     match instruction.mnemonic() {
-        Mnemonic::Call => Some(depth_bytes),
+        Mnemonic::Call | Mnemonic::Cmp | Mnemonic::Test => Some(depth_bytes),
         Mnemonic::Sub if is_stack => Some(depth_bytes + by_constant()?),
         Mnemonic::Add if is_stack => Some(depth_bytes - by_constant()?),
-        _ if is_stack
-            && instruction.mnemonic() != Mnemonic::Cmp
-            && instruction.mnemonic() != Mnemonic::Test =>
-        {
-            None
-        }
+        _ if is_stack => None,
         _ => Some(depth_bytes - i64::from(instruction.stack_pointer_increment())),
     }
 }
@@ -356,9 +339,9 @@ mod tests {
 
     #[test]
     fn what_is_no_function_is_refused() {
-        check_refused(&[], &Refusal::Empty { address: ADDRESS });
-        check_refused(&[0xf3, 0x0f, 0x1e, 0xfa], &Refusal::Empty { address: ADDRESS });
-        check_refused(&[0x0f, 0x0b], &Refusal::NeverRuns { address: ADDRESS });
+        check_refused(&[], &Refusal::Empty(ADDRESS));
+        check_refused(&[0xf3, 0x0f, 0x1e, 0xfa], &Refusal::Empty(ADDRESS));
+        check_refused(&[0x0f, 0x0b], &Refusal::NeverRuns(ADDRESS));
         check_refused(&[0x06, 0x07], &Refusal::Undecodable { address: ADDRESS, at: ADDRESS });
     }
 

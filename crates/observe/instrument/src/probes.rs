@@ -71,9 +71,9 @@ impl Instrument {
         let mut outcomes = installed::take_out(&patches).into_iter();
         let remove = |site: &u32| {
             if !state.sites.contains_key(site) {
-                return Err(Refusal::Unknown { site: *site });
+                return Err(Refusal::Unknown(*site));
             }
-            outcomes.next().unwrap_or(Err(Refusal::Unknown { site: *site }))?;
+            outcomes.next().unwrap_or(Err(Refusal::Unknown(*site)))?;
             if let Some(installed) = state.sites.remove(site) {
                 installed.context.set(0);
                 state.functions.retain(|_, id| id != site);
@@ -139,10 +139,12 @@ impl Instrument {
     #[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
     pub fn n_hits(&self, site: u32, place: ProbePoint) -> u32 {
         let state = self.state();
-        state.sites.get(&site).map_or(0, |installed| match place {
-            ProbePoint::Entry => installed.context.entry.hits.load(Ordering::Acquire) as u32,
-            ProbePoint::Exit => installed.context.exit.hits.load(Ordering::Acquire) as u32,
-        })
+        let Some(Installed { context, .. }) = state.sites.get(&site) else { return 0 };
+        let point = match place {
+            ProbePoint::Entry => &context.entry,
+            ProbePoint::Exit => &context.exit,
+        };
+        point.hits.load(Ordering::Acquire) as u32
     }
 
     /// Redirects calls of the site's function to `by` from now on (`None`: back to the function itself). Its
@@ -175,7 +177,7 @@ impl State {
         mappings: &Mappings,
     ) -> Result<Installed, Refusal> {
         if self.ids.contains(&site.id) {
-            return Err(Refusal::Taken { site: site.id });
+            return Err(Refusal::Taken(site.id));
         }
         if let Some(other) = self.functions.get(&site.function) {
             return Err(Refusal::SameFunction { address: site.function, site: *other });

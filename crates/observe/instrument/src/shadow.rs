@@ -3,12 +3,12 @@
 //! A directory at a fixed address has a word for every 16 MiB of address space; the word points to a chunk of 32 MiB
 //! of virtual memory, of which only touched pages exist: `[return address, context]` for every 8 bytes of stack.
 //! Nothing is per thread, so `longjmp`, exceptions, coroutines and ending threads leave nothing to repair.
-#![allow(unsafe_code, reason = "maps memory at a fixed address")]
+#![allow(unsafe_code, reason = "reads memory at a fixed address")]
 
 use crate::context::Context;
+use crate::near::{READ_WRITE, map, unmap};
 use crate::site::StartError;
 use crate::thread::Errno;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Address of the directory: far from everything that the system maps, and fixed in the unwind information.
@@ -20,19 +20,15 @@ const LAZY: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 /// Maps the directory.
 pub(crate) fn start() -> Result<(), StartError> {
-    let place = map(DIRECTORY, DIRECTORY_BYTES, LAZY | libc::MAP_FIXED_NOREPLACE)
-        .map_err(|errno| StartError::System { call: "mmap of the shadow directory", errno })?;
-    if place == DIRECTORY {
-        return Ok(());
-    }
-    unmap(place, DIRECTORY_BYTES);
-    Err(StartError::System { call: "mmap of the shadow directory", errno: libc::EEXIST })
+    map(DIRECTORY, DIRECTORY_BYTES, READ_WRITE, LAZY | libc::MAP_FIXED_NOREPLACE, None)
+        .map(drop)
+        .map_err(|errno| StartError::System { call: "mmap of the shadow directory", errno })
 }
 
 /// Maps the chunk for the part of a stack that contains `slot`; returns 0 if the system has no memory.
 pub(crate) extern "C" fn add_chunk(_context: *const Context, slot: usize) -> usize {
     let errno = Errno::keep();
-    let Ok(place) = map(0, CHUNK_BYTES, LAZY) else { return errno.give_back(0) };
+    let Ok(place) = map(0, CHUNK_BYTES, READ_WRITE, LAZY, None) else { return errno.give_back(0) };
     let known = directory(slot).compare_exchange(0, place, Ordering::AcqRel, Ordering::Acquire);
     if known.is_err() {
         unmap(place, CHUNK_BYTES);
@@ -59,21 +55,4 @@ fn directory(slot: usize) -> &'static AtomicUsize {
     let place = std::ptr::with_exposed_provenance_mut(place);
     // SAFETY: inside the directory for every address of 47 bits; mapped before the first probe, for good.
     unsafe { AtomicUsize::from_ptr(place) }
-}
-
-fn map(wanted: usize, n_bytes: usize, flags: i32) -> Result<usize, i32> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let wanted = std::ptr::with_exposed_provenance_mut::<c_void>(wanted);
-    // SAFETY: new memory, at a place that is free or where the system likes.
-    let place = unsafe { libc::mmap(wanted, n_bytes, protection, flags, -1, 0) };
-    if place == libc::MAP_FAILED {
-        return Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0));
-    }
-    Ok(place.expose_provenance())
-}
-
-fn unmap(place: usize, n_bytes: usize) {
-    let place = std::ptr::with_exposed_provenance_mut::<c_void>(place);
-    // SAFETY: mapped just before, and not used yet.
-    let _result = unsafe { libc::munmap(place, n_bytes) };
 }

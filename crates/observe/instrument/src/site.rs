@@ -70,35 +70,25 @@ pub struct ThreadHooks {
 }
 
 /// Reason why a site cannot have probes (or why its change was reverted).
+///
+/// A lone number is the address of the code in this process, the number of the site, or a system error number.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The address is not in executable memory.
     #[error(
-        "`{address:#x}` is not in executable memory: was the program rebuilt after its names were read?"
+        "`{0:#x}` is not in executable memory: was the program rebuilt after its names were read?"
     )]
-    NotCode {
-        /// Address in this process.
-        address: usize,
-    },
+    NotCode(usize),
     /// The function has no instruction.
-    #[error("the function at `{address:#x}` has an empty body: probe its caller instead")]
-    Empty {
-        /// Address in this process.
-        address: usize,
-    },
+    #[error("the function at `{0:#x}` has an empty body: probe its caller instead")]
+    Empty(usize),
     /// The function begins with `ud2`.
-    #[error("the function at `{address:#x}` begins with `ud2`: it is never called, leave it out")]
-    NeverRuns {
-        /// Address in this process.
-        address: usize,
-    },
+    #[error("the function at `{0:#x}` begins with `ud2`: it is never called, leave it out")]
+    NeverRuns(usize),
     /// The function is the program's start, which is not called and does not return.
-    #[error("the function at `{address:#x}` is where the program starts: probe `main` instead")]
-    Start {
-        /// Address in this process.
-        address: usize,
-    },
+    #[error("the function at `{0:#x}` is where the program starts: probe `main` instead")]
+    Start(usize),
     /// The function contains bytes that are not an instruction.
     #[error(
         "the bytes at `{at:#x}` in the function at `{address:#x}` are not a known instruction: probe its caller instead"
@@ -132,11 +122,8 @@ pub enum Refusal {
         errno: i32,
     },
     /// The number of the site is in use.
-    #[error("site {site} already has probes: remove it first")]
-    Taken {
-        /// Number of the site.
-        site: u32,
-    },
+    #[error("site {0} already has probes: remove it first")]
+    Taken(u32),
     /// Another site has the same function.
     #[error(
         "the function at `{address:#x}` has the probes of site {site}: put both events into one site"
@@ -148,19 +135,13 @@ pub enum Refusal {
         site: u32,
     },
     /// The site does not exist.
-    #[error("site {site} has no probes to remove")]
-    Unknown {
-        /// Number of the site.
-        site: u32,
-    },
+    #[error("site {0} has no probes to remove")]
+    Unknown(u32),
     /// The processor's shadow stack does not allow intercepting the exit.
     #[error(
-        "the exit of the function at `{address:#x}` cannot be probed while the shadow stack of the processor is active: probe its entry, or set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+        "the exit of the function at `{0:#x}` cannot be probed while the shadow stack of the processor is active: probe its entry, or set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
-    GuardedReturn {
-        /// Address in this process.
-        address: usize,
-    },
+    GuardedReturn(usize),
     /// An argument was requested at an exit, or a return value at an entry.
     #[error(
         "the {what} of the function at `{address:#x}` does not exist at its {place}: read it at the other end of the function"
@@ -175,12 +156,9 @@ pub enum Refusal {
     },
     /// The code has changed since its names were read or the plan was made.
     #[error(
-        "the code at `{address:#x}` was changed by another tool: run only one tool that changes the program"
+        "the code at `{0:#x}` was changed by another tool: run only one tool that changes the program"
     )]
-    Changed {
-        /// Address in this process.
-        address: usize,
-    },
+    Changed(usize),
     /// The code could not be written.
     #[error(
         "the code at `{address:#x}` cannot be written (error {errno}): does a security policy forbid `/proc/self/mem`?"
@@ -216,22 +194,16 @@ pub enum Refusal {
         signal: i32,
     },
     /// The threads cannot be listed.
-    #[error("the threads of this process cannot be listed (error {errno}): mount `/proc`")]
-    NoThreads {
-        /// System error number.
-        errno: i32,
-    },
+    #[error("the threads of this process cannot be listed (error {0}): mount `/proc`")]
+    NoThreads(i32),
     /// Our signals are not set up yet.
     #[error("code cannot be changed before `live::start` has succeeded")]
     NotStarted,
     /// The system has no `membarrier`, or refuses it.
     #[error(
-        "`membarrier` failed with error {errno}: probes can be installed only at the start of the run, request them there"
+        "`membarrier` failed with error {0}: probes can be installed only at the start of the run, request them there"
     )]
-    NoBarrier {
-        /// System error number.
-        errno: i32,
-    },
+    NoBarrier(i32),
 }
 
 /// Reason why probes are impossible in this process.
@@ -273,22 +245,15 @@ mod tests {
 
     #[test]
     fn every_refusal_can_be_acted_on() {
-        let name = || "solver".to_owned();
-        check(
-            &Refusal::Unresponsive { tid: 7, name: name(), signal: 40 },
-            "thread 7 (`solver`) did not",
-        );
-        check(
-            &Refusal::Unresponsive { tid: 7, name: name(), signal: 40 },
-            "in time; the code is unchanged",
-        );
-        check(
-            &Refusal::SignalBlocked { tid: 7, name: name(), signal: 5 },
-            "request the probe at the start",
-        );
-        check(&Refusal::NoThreads { errno: 2 }, "mount `/proc`");
+        let (tid, name, signal) = (7, "solver".to_owned(), 40);
+        let blocked = Refusal::SignalBlocked { tid, name: name.clone(), signal: 5 };
+        check(&blocked, "request the probe at the start");
+        let unresponsive = Refusal::Unresponsive { tid, name, signal };
+        check(&unresponsive, "thread 7 (`solver`) did not");
+        check(&unresponsive, "in time; the code is unchanged");
+        check(&Refusal::NoThreads(2), "mount `/proc`");
         check(&Refusal::Write { address: 1, errno: 13 }, "does a security policy forbid");
-        check(&Refusal::NotCode { address: 1 }, "was the program rebuilt after");
+        check(&Refusal::NotCode(1), "was the program rebuilt after");
         check(&Refusal::SameFunction { address: 1, site: 2 }, "put both events into one site");
     }
 }

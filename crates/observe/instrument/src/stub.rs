@@ -12,11 +12,8 @@ use iced_x86::{
 
 /// Upper bound of the size of a stub and of three times the code for this many attributes, in bytes.
 pub(crate) fn n_code_bytes_max(site: &Site) -> usize {
-    let n_attributes = [&site.entry, &site.exit]
-        .into_iter()
-        .flatten()
-        .map(|point| point.attributes.len())
-        .sum::<usize>();
+    let points = [&site.entry, &site.exit].into_iter().flatten();
+    let n_attributes: usize = points.map(|point| point.attributes.len()).sum();
     512 + 64 * (n_attributes + 16)
 }
 
@@ -77,13 +74,11 @@ fn immovable(address: usize, error: &IcedError) -> Refusal {
     Refusal::Immovable { address, reason: error.to_string() }
 }
 
-type Bytes = Vec<u8>;
-
 fn stub(
     plan: &ProbePlan,
     context: usize,
     address: usize,
-) -> Result<(Bytes, Vec<(usize, usize)>), IcedError> {
+) -> Result<(Vec<u8>, Vec<(usize, usize)>), IcedError> {
     let context = MemoryOperand::with_base_displ(Register::RIP, context.cast_signed() as i64);
     let call = [
         Instruction::with1(Code::Push_r64, Register::RAX)?,

@@ -51,7 +51,8 @@ pub struct RedirectCounts {
     pub n_restarted: u64,
 }
 
-pub(super) fn redirect_counts() -> RedirectCounts {
+/// Counts of threads that hit half-changed code, since the process began.
+pub fn redirect_counts() -> RedirectCounts {
     RedirectCounts {
         n_trapped: N_TRAPPED.load(Ordering::Relaxed),
         n_moved: N_MOVED.load(Ordering::Relaxed),

@@ -4,6 +4,7 @@
 //! system that forbids it), pages are made writable for the moment and then get their previous protection back.
 #![allow(unsafe_code, reason = "writes code")]
 
+use crate::near::Mappings;
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,7 +19,7 @@ const WANTED: i32 = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
 pub(super) struct Code {
     memory: Option<File>,
     /// Mappings, read at first use: a pass does not change them.
-    maps: OnceCell<String>,
+    maps: OnceCell<Mappings>,
 }
 
 impl Code {
@@ -34,11 +35,7 @@ impl Code {
         {
             return Ok(());
         }
-        write_unprotected(self.maps(), address, bytes)
-    }
-
-    fn maps(&self) -> &str {
-        self.maps.get_or_init(|| std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
+        write_unprotected(self.maps.get_or_init(Mappings::read), address, bytes)
     }
 }
 
@@ -63,7 +60,7 @@ pub(super) unsafe fn byte(address: usize) -> u8 {
     unsafe { place.read_volatile() }
 }
 
-fn write_unprotected(maps: &str, address: usize, bytes: &[u8]) -> io::Result<()> {
+fn write_unprotected(maps: &Mappings, address: usize, bytes: &[u8]) -> io::Result<()> {
     let pages = pages_of(maps, address, bytes.len())?;
     let n_open = pages.iter().take_while(|(page, _)| protect(*page, WANTED).is_ok()).count();
     let mut outcome = Ok(());
@@ -79,10 +76,10 @@ fn write_unprotected(maps: &str, address: usize, bytes: &[u8]) -> io::Result<()>
 }
 
 /// Returns the pages of a range, each with its protection.
-fn pages_of(maps: &str, address: usize, n_bytes: usize) -> io::Result<Vec<(usize, i32)>> {
+fn pages_of(maps: &Mappings, address: usize, n_bytes: usize) -> io::Result<Vec<(usize, i32)>> {
     let pages = (address / PAGE_BYTES..=(address + n_bytes.max(1) - 1) / PAGE_BYTES)
         .map(|number| number * PAGE_BYTES);
-    let with_protection = |page| Some((page, protection_at(maps, page)?));
+    let with_protection = |page| Some((page, maps.protection(page)?));
     let pages = pages.map(with_protection).collect::<Option<Vec<_>>>();
     pages.ok_or_else(|| io::Error::from_raw_os_error(libc::EFAULT))
 }
@@ -101,42 +98,4 @@ fn protect(page: usize, protection: i32) -> io::Result<()> {
     // SAFETY: pages of code stay readable and executable, so nothing that runs or reads there is disturbed.
     let answer = unsafe { libc::mprotect(place, PAGE_BYTES, protection) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Returns the protection of an address by the list of mappings.
-fn protection_at(maps: &str, address: usize) -> Option<i32> {
-    maps.lines().find_map(|line| {
-        let mut fields = line.split_ascii_whitespace();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let start = usize::from_str_radix(start, 16).ok()?;
-        let end = usize::from_str_radix(end, 16).ok()?;
-        let letters = fields.next()?;
-        let bit = |letter, protection| if letters.contains(letter) { protection } else { 0 };
-        (start..end).contains(&address).then(|| {
-            bit('r', libc::PROT_READ) | bit('w', libc::PROT_WRITE) | bit('x', libc::PROT_EXEC)
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MAPS: &str = "\
-00400000-00402000 r-xp 00000000 08:01 7 /bin/program
-00402000-00403000 rw-p 00002000 08:01 7 /bin/program
-7f0000000000-7f0000001000 ---p 00000000 00:00 0";
-
-    #[track_caller]
-    fn check(address: usize, expected: Option<i32>) {
-        assert_eq!(protection_at(MAPS, address), expected);
-    }
-
-    #[test]
-    fn a_protection_is_that_of_the_mapping_around() {
-        check(0x40_0fff, Some(libc::PROT_READ | libc::PROT_EXEC));
-        check(0x40_2000, Some(libc::PROT_READ | libc::PROT_WRITE));
-        check(0x40_3000, None);
-        check(0x7f00_0000_0000, Some(libc::PROT_NONE));
-    }
 }

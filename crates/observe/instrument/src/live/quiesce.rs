@@ -10,9 +10,10 @@
 
 use super::handlers::{ACKNOWLEDGED, N_REQUESTS_MAX, QUIESCE_REQUEST, QuiesceRequest};
 use super::threads::{self, ThreadPosition};
-use super::{Span, signals};
+use super::{errno, signals};
 use crate::site::Refusal;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,8 +46,8 @@ pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
 }
 
 /// Returns once every other thread has been seen outside the spans (sorted by start).
-pub(super) fn wait_until_outside(spans: &[Span]) -> Result<(), Refusal> {
-    let others = threads::others().map_err(|error| super::no_threads(&error))?;
+pub(super) fn wait_until_outside(spans: &[Range<usize>]) -> Result<(), Refusal> {
+    let others = threads::others().map_err(|error| Refusal::NoThreads(errno(&error)))?;
     let deadline = Instant::now() + TIMEOUT;
     others.chunks(N_REQUESTS_MAX).try_for_each(|threads| Round::new(threads, spans).run(deadline))
 }
@@ -54,7 +55,7 @@ pub(super) fn wait_until_outside(spans: &[Span]) -> Result<(), Refusal> {
 /// Threads that are asked together.
 struct Round<'a> {
     pass: usize,
-    spans: &'a [Span],
+    spans: &'a [Range<usize>],
     awaited: Vec<Awaited>,
 }
 
@@ -65,16 +66,14 @@ struct Awaited {
 }
 
 impl<'a> Round<'a> {
-    fn new(threads: &[u32], spans: &'a [Span]) -> Self {
-        let awaited = |(place, thread): (usize, &u32)| Awaited {
-            thread: *thread,
-            place,
-            is_requested: false,
-        };
+    fn new(threads: &[u32], spans: &'a [Range<usize>]) -> Self {
+        let awaited = threads.iter().zip(0..);
+        let awaited =
+            awaited.map(|(&thread, place)| Awaited { thread, place, is_requested: false });
         Self {
             pass: N_PASSES.fetch_add(1, Ordering::Relaxed) + 1,
             spans,
-            awaited: threads.iter().enumerate().map(awaited).collect(),
+            awaited: awaited.collect(),
         }
     }
 
@@ -85,12 +84,8 @@ impl<'a> Round<'a> {
         loop {
             let Some(awaited) = self.awaited.first() else { return Ok(()) };
             if deadline < Instant::now() {
-                let name = threads::name(awaited.thread);
-                return Err(Refusal::Unresponsive {
-                    tid: awaited.thread,
-                    name,
-                    signal: signals::quiesce_signal(),
-                });
+                let (tid, signal) = (awaited.thread, signals::quiesce_signal());
+                return Err(Refusal::Unresponsive { tid, name: threads::name(tid), signal });
             }
             std::thread::sleep(POLL_INTERVAL);
             self.poll();
@@ -117,7 +112,7 @@ impl Awaited {
         self.is_requested && ACKNOWLEDGED[self.place].load(Ordering::Acquire) == pass
     }
 
-    fn is_outside(&mut self, pass: usize, spans: &[Span]) -> bool {
+    fn is_outside(&mut self, pass: usize, spans: &[Range<usize>]) -> bool {
         if self.has_acknowledged(pass) {
             return true;
         }
@@ -138,7 +133,7 @@ impl Awaited {
 }
 
 /// Returns whether an address is behind the first byte of a span, which is trapped.
-fn is_inside(next: usize, spans: &[Span]) -> bool {
+fn is_inside(next: usize, spans: &[Range<usize>]) -> bool {
     let after = spans.partition_point(|span| span.start < next);
     after.checked_sub(1).is_some_and(|idx| next < spans[idx].end)
 }
@@ -200,7 +195,7 @@ mod tests {
 
     #[track_caller]
     fn check(next: usize, expected: bool) {
-        let spans = [Span { start: 100, end: 105 }, Span { start: 105, end: 111 }];
+        let spans = [100..105, 105..111];
         assert_eq!(is_inside(next, &spans), expected);
     }
 

@@ -3,7 +3,7 @@
 
 use super::handlers::{on_quiesce, on_trap};
 use super::sigaction::{KernelSigaction, bit, change_mask};
-use super::{barrier, signals};
+use super::{barrier, errno, signals};
 use crate::site::StartError;
 use std::ffi::c_int;
 use std::io;
@@ -114,10 +114,8 @@ pub(super) fn hold_signals() {
 fn prepare() -> Result<(), StartError> {
     reserve()?;
     for (signal, ours) in ours() {
-        take(signal, ours).map_err(|error| StartError::System {
-            call: "rt_sigaction",
-            errno: error.raw_os_error().unwrap_or_default(),
-        })?;
+        take(signal, ours)
+            .map_err(|error| StartError::System { call: "rt_sigaction", errno: errno(&error) })?;
     }
     open_handlers();
     change_mask(libc::SIG_UNBLOCK, signals::ours());

@@ -3,8 +3,6 @@
 use std::fs;
 use std::io;
 
-pub(super) type Signal = i32;
-
 /// Kernel thread ids of all threads but the calling one.
 pub(super) fn others() -> io::Result<Vec<u32>> {
     let mut threads = Vec::new();
@@ -30,7 +28,7 @@ pub(super) fn name(thread: u32) -> String {
 }
 
 /// Returns the first of the signals that the thread blocks or the process ignores.
-pub(super) fn closed(thread: u32, signals: &[Signal]) -> Option<Signal> {
+pub(super) fn closed(thread: u32, signals: &[i32]) -> Option<i32> {
     let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
     let closed = set_in(&status, "SigBlk:") | set_in(&status, "SigIgn:");
     let first = signals.iter().copied().find(|signal| closed & (1 << (signal - 1)) != 0)?;

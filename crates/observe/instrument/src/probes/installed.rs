@@ -86,12 +86,12 @@ impl Installed {
 fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
     let address = site.function;
     if is_guarded && site.exit.is_some() {
-        return Err(Refusal::GuardedReturn { address });
+        return Err(Refusal::GuardedReturn(address));
     }
     // SAFETY: asks for a word that the kernel gave the process.
     let first = unsafe { libc::getauxval(libc::AT_ENTRY) };
     if first == address as u64 {
-        return Err(Refusal::Start { address });
+        return Err(Refusal::Start(address));
     }
     let refuse = |what, place| Err(Refusal::NotThere { address, what, place });
     let sources = |point: &Option<SiteEvent>| -> Vec<ValueSource> {
@@ -121,7 +121,7 @@ fn code(site: &Site, mappings: &Mappings) -> Result<&'static [u8], Refusal> {
     let wanted = site.n_bytes.max(site.n_bytes_to_next);
     let n_bytes = mappings.code(site.function, wanted);
     if n_bytes < site.n_bytes {
-        return Err(Refusal::NotCode { address: site.function });
+        return Err(Refusal::NotCode(site.function));
     }
     let place = std::ptr::with_exposed_provenance(site.function);
     // SAFETY: mapped, readable code; it changes only by us, under the lock that is held here.
@@ -155,20 +155,15 @@ impl Patches {
             stub: stub.address,
             moved,
         };
-        let moved = stub.moved.clone();
-        match plan.entry_patch {
-            EntryPatch::Jump => Self {
-                padding: None,
-                entry: patch(plan.address, jump(plan.address, stub.address), moved),
-            },
-            EntryPatch::ShortJump(padding) => Self {
-                padding: Some(patch(padding, jump(padding, stub.address), Vec::new())),
-                entry: patch(plan.address, short_jump(plan.address, padding), moved),
-            },
-            EntryPatch::Trap => {
-                Self { padding: None, entry: patch(plan.address, vec![INT3], moved) }
+        let (padding, replacement) = match plan.entry_patch {
+            EntryPatch::Jump => (None, jump(plan.address, stub.address)),
+            EntryPatch::ShortJump(padding) => {
+                let to_stub = patch(padding, jump(padding, stub.address), Vec::new());
+                (Some(to_stub), short_jump(plan.address, padding))
             }
-        }
+            EntryPatch::Trap => (None, vec![INT3]),
+        };
+        Self { padding, entry: patch(plan.address, replacement, stub.moved) }
     }
 
     fn is_trap(&self) -> bool {
@@ -248,51 +243,33 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_site(
-        (entry, exit): (Option<SiteEvent>, Option<SiteEvent>),
-        is_guarded: bool,
-        expected: &str,
-    ) {
+    fn check_site(points: [Option<SiteEvent>; 2], is_guarded: bool, expected: &str) {
+        let [entry, exit] = points;
         let (n_bytes, n_bytes_to_next) = (8, 8);
         let site =
             Site { id: 1, function: 0x1000, n_bytes, n_bytes_to_next, entry, exit, is_sync: true };
-        let said = check(&site, is_guarded).err().map(|refusal| refusal.to_string());
-        let is_as_expected = match &said {
-            Some(said) => !expected.is_empty() && said.contains(expected),
-            None => expected.is_empty(),
-        };
-        assert!(is_as_expected, "{said:?}, not `{expected}`");
+        let refusal = check(&site, is_guarded).err().map(|refusal| refusal.to_string());
+        let refusal = refusal.unwrap_or_default();
+        assert!(
+            refusal.contains(expected) && refusal.is_empty() == expected.is_empty(),
+            "{refusal}"
+        );
     }
 
     #[test]
     fn guarded_return_addresses_leave_entries() {
-        check_site((point(None), None), true, "");
-        check_site(
-            (point(None), point(None)),
-            true,
-            "while the shadow stack of the processor is active",
-        );
-        check_site((point(None), point(None)), false, "");
+        check_site([point(None), None], true, "");
+        check_site([point(None), point(None)], true, "while the shadow stack");
+        check_site([point(None), point(None)], false, "");
     }
 
     #[test]
     fn values_are_read_where_they_exist() {
-        check_site((point(Some(ValueSource::Integer(9))), None), false, "");
-        check_site(
-            (point(Some(ValueSource::Returned)), None),
-            false,
-            "does not exist at its entry",
-        );
-        check_site(
-            (None, point(Some(ValueSource::Referred(0)))),
-            false,
-            "does not exist at its exit",
-        );
-        check_site((None, point(Some(ValueSource::Float(0)))), false, "does not exist at its exit");
-        check_site(
-            (point(Some(ValueSource::Float(8))), None),
-            false,
-            "does not exist at its entry",
-        );
+        let (at_entry, at_exit) = ("does not exist at its entry", "does not exist at its exit");
+        check_site([point(Some(ValueSource::Integer(9))), None], false, "");
+        check_site([point(Some(ValueSource::Returned)), None], false, at_entry);
+        check_site([None, point(Some(ValueSource::Referred(0)))], false, at_exit);
+        check_site([None, point(Some(ValueSource::Float(0)))], false, at_exit);
+        check_site([point(Some(ValueSource::Float(8))), None], false, at_entry);
     }
 }

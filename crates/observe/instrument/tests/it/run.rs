@@ -66,7 +66,7 @@ impl Program {
     pub(crate) fn interrupted(&self, orders: &str) -> Report {
         let path = self.folder.path().join("report");
         let output = Command::new(self.path())
-            .env("LD_PRELOAD", agent())
+            .env("LD_PRELOAD", launch::example("libagent.so"))
             .env("AGENT_PROGRAM", "program")
             .env("AGENT_REPORT", &path)
             .env("AGENT", orders)
@@ -100,8 +100,4 @@ fn printed(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", output.status);
     String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn agent() -> PathBuf {
-    launch::example("libagent.so")
 }

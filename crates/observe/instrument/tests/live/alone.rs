@@ -34,7 +34,7 @@ fn what_is_not_as_expected_stays() {
     child::run("alone::what_is_not_as_expected_stays", || {
         child::start();
         let arena = Arena::new(&[quick(0), quick(1)]);
-        let changed = |idx: usize| Err(Refusal::Changed { address: arena.patches[idx].address });
+        let changed = |idx: usize| Err(Refusal::Changed(arena.patches[idx].address));
         assert_eq!(arena.revert(), [changed(0), changed(1)]);
         let twice = [arena.patches[0].clone(), arena.patches[0].clone(), arena.patches[1].clone()];
         // SAFETY: the stub does what the function does.

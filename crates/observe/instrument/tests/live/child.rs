@@ -3,6 +3,9 @@
 use instrument::live;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 const MARK: &str = "SINTONIA_LIVE_TEST_CHILD";
 /// Time limit of a test in s, far more than needed on a loaded machine.
@@ -69,6 +72,32 @@ pub(crate) fn start() {
 pub(crate) fn own_tid() -> u32 {
     // SAFETY: asks for a number.
     unsafe { libc::gettid() }.unsigned_abs()
+}
+
+/// Runs `body` while threads repeat `work`.
+pub(crate) fn beside(n_threads: usize, work: impl Fn() + Sync, body: impl FnOnce()) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..n_threads {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    work();
+                }
+            });
+        }
+        body();
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Runs `body` beside a thread that sleeps.
+pub(crate) fn beside_sleeper(body: impl FnOnce()) {
+    thread::scope(|scope| {
+        let (release, held) = mpsc::channel::<()>();
+        scope.spawn(move || held.recv());
+        body();
+        drop(release);
+    });
 }
 
 /// Waits until the condition holds; the alarm is the deadline.

@@ -4,7 +4,6 @@ use crate::arena::{Arena, quick};
 use crate::{child, stress};
 use instrument::Refusal;
 use std::fs::OpenOptions;
-use std::thread;
 
 const NOBODY: u32 = 65_534;
 
@@ -63,12 +62,9 @@ fn change_without_barrier() {
     forbid_membarrier();
     child::start();
     let arena = Arena::new(&[quick(0)]);
-    thread::scope(|scope| {
-        let (release, held) = std::sync::mpsc::channel::<()>();
-        scope.spawn(move || held.recv());
-        assert_eq!(arena.apply(), [Err(Refusal::NoBarrier { errno: libc::ENOSYS })]);
+    child::beside_sleeper(|| {
+        assert_eq!(arena.apply(), [Err(Refusal::NoBarrier(libc::ENOSYS))]);
         assert!(arena.is_original(0));
-        drop(release);
     });
     child::wait_until(|| child::n_threads() == 1);
     assert_eq!(arena.apply(), [Ok(())]);
@@ -91,15 +87,11 @@ pub(crate) fn forbid(call: libc::c_long, errno: i32) {
         jf,
         k,
     };
+    let failure = libc::SECCOMP_RET_ERRNO | errno.unsigned_abs();
     let mut filter = [
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, 0, 1),
-        statement(
-            libc::BPF_RET | libc::BPF_K,
-            libc::SECCOMP_RET_ERRNO | errno.unsigned_abs(),
-            0,
-            0,
-        ),
+        statement(libc::BPF_RET | libc::BPF_K, failure, 0, 0),
         statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0),
     ];
     let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };

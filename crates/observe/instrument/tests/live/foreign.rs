@@ -131,12 +131,7 @@ fn a_handler_set_around_the_guards_is_found() {
         // SAFETY: an action.
         unsafe { libc::sigaction(libc::SIGTRAP, &raw const own, null_mut()) };
         let arena = Arena::new(&[quick(0)]);
-        std::thread::scope(|scope| {
-            let (release, held) = std::sync::mpsc::channel::<()>();
-            scope.spawn(move || held.recv());
-            assert!(arena.trap().is_ok());
-            drop(release);
-        });
+        child::beside_sleeper(|| assert!(arena.trap().is_ok()));
         assert_eq!(arena.call(0, [2, 0, 0]), 4);
         trap();
         assert_eq!(counts(), (1, 0));

@@ -4,7 +4,7 @@ use crate::arena::{Arena, nap, quick};
 use crate::child;
 use instrument::live;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,25 +71,19 @@ fn a_call_that_the_question_ended_goes_on() {
     child::run("sleepers::a_call_that_the_question_ended_goes_on", || {
         child::start();
         let arena = Arena::new(&[quick(0), nap()]);
-        let is_over = AtomicBool::new(false);
         let n_naps = AtomicU64::new(0);
         let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
         let time = (&raw const time).expose_provenance();
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    while !is_over.load(Ordering::Relaxed) {
-                        assert_eq!(arena.call(1, [time, 0, 0]), 0);
-                        n_naps.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-            }
+        let work = || {
+            assert_eq!(arena.call(1, [time, 0, 0]), 0);
+            n_naps.fetch_add(1, Ordering::Relaxed);
+        };
+        child::beside(4, work, || {
             let mut n_rounds = 0;
             while n_rounds < 500 || n_naps.load(Ordering::Relaxed) < 500 {
                 arena.check_change_and_back();
                 n_rounds += 1;
             }
-            is_over.store(true, Ordering::Relaxed);
         });
     });
 }
@@ -100,22 +94,20 @@ fn a_call_is_not_cut_short() {
     child::run("sleepers::a_call_is_not_cut_short", || {
         child::start();
         let arena = Arena::new(&[nap()]);
-        let (tid, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+        let tid = AtomicU32::new(0);
         let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                tid.store(child::own_tid(), Ordering::Relaxed);
-                while !is_over.load(Ordering::Relaxed) {
-                    let before = Instant::now();
-                    assert_eq!(arena.call(0, [(&raw const time).expose_provenance(), 0, 0]), 0);
-                    assert!(Duration::from_millis(20) <= before.elapsed());
-                }
-            });
+        let time = (&raw const time).expose_provenance();
+        let work = || {
+            tid.store(child::own_tid(), Ordering::Relaxed);
+            let before = Instant::now();
+            assert_eq!(arena.call(0, [time, 0, 0]), 0);
+            assert!(Duration::from_millis(20) <= before.elapsed());
+        };
+        child::beside(1, work, || {
             while live::redirect_counts().n_restarted < 3 {
                 child::wait_until(|| is_asleep(tid.load(Ordering::Relaxed)));
                 ask(tid.load(Ordering::Relaxed));
             }
-            is_over.store(true, Ordering::Relaxed);
         });
     });
 }

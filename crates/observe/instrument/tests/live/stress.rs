@@ -3,7 +3,7 @@
 use crate::arena::{Arena, long, quick};
 use crate::child;
 use instrument::live;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 const N_FUNCTIONS: usize = 64;
@@ -28,20 +28,14 @@ fn four_threads_compute_what_they_did() {
 pub(crate) fn hammer(n_threads: usize, n_changes: usize) {
     child::start();
     let arena = Arena::new(&(0..N_FUNCTIONS).map(quick).collect::<Vec<_>>());
-    let is_over = AtomicBool::new(false);
     let n_calls = AtomicU64::new(0);
-    thread::scope(|scope| {
-        for _ in 0..n_threads {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    call_all(&arena);
-                    n_calls.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
+    let work = || {
+        call_all(&arena);
+        n_calls.fetch_add(1, Ordering::Relaxed);
+    };
+    child::beside(n_threads, work, || {
         child::wait_until(|| 0 < n_calls.load(Ordering::Relaxed));
         change_often(&arena, n_changes);
-        is_over.store(true, Ordering::Relaxed);
     });
     assert!((0..N_FUNCTIONS).all(|idx| arena.is_original(idx)));
     assert!((0..N_FUNCTIONS).map(|idx| arena.n_counted(idx)).sum::<u64>() > 0);
@@ -76,19 +70,12 @@ fn a_thread_between_displaced_instructions_is_moved() {
         child::start();
         let arena = Arena::new(&[long()]);
         let bytes = vec![7_u8; 2 << 20];
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let start = bytes.as_ptr().expose_provenance();
-                while !is_over.load(Ordering::Relaxed) {
-                    let end = arena.call(0, [0, start, bytes.len()]);
-                    assert_eq!(end, start + bytes.len());
-                }
-            });
+        let start = bytes.as_ptr().expose_provenance();
+        let work = || assert_eq!(arena.call(0, [0, start, bytes.len()]), start + bytes.len());
+        child::beside(1, work, || {
             while live::redirect_counts().n_moved < 5 {
                 arena.check_change_and_back();
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         assert!(arena.is_original(0));
     });
@@ -99,19 +86,13 @@ fn threads_come_and_go_meanwhile() {
     child::run("stress::threads_come_and_go_meanwhile", || {
         child::start();
         let arena = Arena::new(&(0..N_FUNCTIONS).map(quick).collect::<Vec<_>>());
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    thread::scope(|inner| {
-                        inner.spawn(|| call_all(&arena));
-                        inner.spawn(|| call_all(&arena));
-                    });
-                }
+        let work = || {
+            thread::scope(|scope| {
+                scope.spawn(|| call_all(&arena));
+                scope.spawn(|| call_all(&arena));
             });
-            change_often(&arena, N_CHANGES);
-            is_over.store(true, Ordering::Relaxed);
-        });
+        };
+        child::beside(1, work, || change_often(&arena, N_CHANGES));
         assert!((0..N_FUNCTIONS).all(|idx| arena.is_original(idx)));
     });
 }
@@ -121,22 +102,14 @@ fn a_trap_that_stays_holds_under_load() {
     child::run("stress::a_trap_that_stays_holds_under_load", || {
         child::start();
         let arena = Arena::new(&[quick(3)]);
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    while !is_over.load(Ordering::Relaxed) {
-                        assert_eq!(arena.call(0, [1, 0, 0]), 5);
-                    }
-                });
-            }
+        let work = || assert_eq!(arena.call(0, [1, 0, 0]), 5);
+        child::beside(2, work, || {
             for n_counted in 1..=200 {
                 let trap = arena.trap().expect("signals are open");
                 child::wait_until(|| n_counted <= arena.n_counted(0));
                 // SAFETY: the stub does what the function does.
                 assert_eq!(unsafe { live::revert(&[trap]) }, [Ok(())]);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         assert!(arena.is_original(0));
     });
