@@ -1,14 +1,11 @@
 //! Generates the MPI wrappers from the table of `mpi-abi`: one C wrapper per operation, and Fortran
-//! wrappers that share its accounting; and the names of the functions behind them.
-//!
-//! # Not here
-//! Run-time behavior of a wrapper: everything but the calling convention is in `src/call.rs`.
+//! wrappers that share its accounting; and the names of the functions behind them. Everything but the calling
+//! convention is in `src/call.rs`.
 
 mod accounting;
 mod fortran;
 mod wrapper;
 
-use std::fmt::Write as _;
 use std::{env, fs, path::Path};
 
 fn main() {
@@ -29,7 +26,10 @@ fn main() {
     let c_names = operations.iter().map(|operation| vec![operation.name.clone()]);
     write_names(&mut names, "C_NAMES", c_names);
     write_names(&mut names, "FORTRAN_NAMES", fortran_names.into_iter());
-    write_numbers(&mut names);
+    let send = mpi_abi::find("MPI_Send").expect("the table has the operation").0;
+    names.push_str(&format!(
+        "/// Place of `MPI_Send` in the table.\npub(crate) const MPI_SEND: u16 = {send};\n"
+    ));
     let out_dir = env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
     for (file, code) in [("wrappers.rs", code), ("names.rs", names)] {
         fs::write(Path::new(&out_dir).join(file), code).expect("OUT_DIR is writable");
@@ -44,17 +44,8 @@ fn write_names(code: &mut String, table: &str, names: impl ExactSizeIterator<Ite
             format!("    &[{names}],\n")
         })
         .collect();
-    writeln!(code, "/// Symbols of the real functions, the first that exists counts.")
-        .and_then(|()| {
-            writeln!(code, "pub(crate) static {table}: [&[&CStr]; {n_names}] = [\n{rows}];")
-        })
-        .expect("writing to a string");
-}
-
-/// Writes the number of the operation that the probe itself refers to.
-fn write_numbers(code: &mut String) {
-    let number = mpi_abi::find("MPI_Send").expect("the table has the operation").0;
     code.push_str(&format!(
-        "/// Place of `MPI_Send` in the table.\npub(crate) const MPI_SEND: u16 = {number};\n"
+        "/// Symbols of the real functions, the first that exists counts.\n\
+         pub(crate) static {table}: [&[&CStr]; {n_names}] = [\n{rows}];\n"
     ));
 }

@@ -1,10 +1,10 @@
 //! Contact of the rank with the collector of its node: starting one if there is none, waking it.
 //!
 //! Never during a call: only at the start and the end of monitoring.
-#![allow(unsafe_code, reason = "files of a child, signals and a futex")]
+#![allow(unsafe_code, reason = "files of a child, and signals")]
 
+use ring::futex;
 use std::fs::{File, OpenOptions};
-use std::io::Read;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn announce_end(folder: &Path, program: Option<&Path>, final_taken: &
     }
     let mut waited = Duration::ZERO;
     while final_taken.load(Ordering::Acquire) == 0 && waited < LONGEST_WAIT {
-        wait_while_zero(final_taken, STEP);
+        futex::wait(final_taken, 0, STEP);
         waited += STEP;
     }
 }
@@ -60,9 +60,7 @@ pub(crate) fn is_collected(folder: &Path) -> bool {
 
 /// Returns whether the collector belongs to the launcher, so that it outlives this rank.
 fn is_started_by_run(folder: &Path) -> bool {
-    let mut text = String::new();
-    let lock = File::open(folder.join("collector.lock"));
-    let _length = lock.and_then(|mut lock| lock.read_to_string(&mut text));
+    let text = std::fs::read_to_string(folder.join("collector.lock")).unwrap_or_default();
     ["run", "attach"].contains(&text.trim())
 }
 
@@ -104,12 +102,4 @@ fn without_child_signal(action: impl FnOnce()) {
     unsafe { libc::sigtimedwait(child_signal.as_ptr(), std::ptr::null_mut(), &raw const at_once) };
     // SAFETY: the mask that was there before.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-}
-
-fn wait_while_zero(word: &AtomicU32, at_most: Duration) {
-    let timeout = libc::timespec { tv_sec: 0, tv_nsec: i64::from(at_most.subsec_nanos()) };
-    // SAFETY: the word lives as long as the segment, which is never unmapped.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 0, &raw const timeout)
-    };
 }

@@ -19,7 +19,7 @@ mod sites;
 use crate::{collector, monitoring, thread};
 use actions::Actions;
 use ring::control::{AnswerWriter, Bell, OrderReader};
-use ring::{SegmentWriter, ThreadWriter};
+use ring::{SegmentWriter, ThreadWriter, futex};
 use sites::Sites;
 use std::path::PathBuf;
 use std::ptr::null_mut;
@@ -179,7 +179,7 @@ impl OrderExecutor {
             ring.detach();
         }
         STATE.store(ENDED, Ordering::Release);
-        control_thread::wake_all(&STATE);
+        futex::wake_all(&STATE);
     }
 
     /// Withdraws all actions and switches all events off; probes stay installed.

@@ -48,16 +48,13 @@ impl MpiLibrary {
             Some(mpi_abi::FortranAddress::Of(symbol)) => global_address_of(symbol),
             _ => 0,
         };
+        // Open MPI numbers the handle 0; in MPICH both languages have the same numbers.
+        let world_fortran = if family == LibraryFamily::Mpich { 0x4400_0000 } else { 0 };
         Some(Self {
             family,
             handle_mask,
             world: value(constants.comm_world),
-            // Open MPI numbers the handle 0; in MPICH both languages have the same numbers.
-            world_fortran: Handle::fortran(if family == LibraryFamily::Mpich {
-                0x4400_0000
-            } else {
-                0
-            }),
+            world_fortran: Handle::fortran(world_fortran),
             byte: value(constants.byte),
             comm_null: value(constants.comm_null),
             in_place: [
@@ -115,8 +112,7 @@ fn global_address_of(symbol: &str) -> usize {
     // SAFETY: a look-up by name.
     let address: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) };
     if address.is_null() {
-        // SAFETY: forgets our failed look-up, so that the program does not find its error.
-        let _forgotten = unsafe { libc::dlerror() };
+        next::forget_failure();
     }
     address.addr()
 }

@@ -1,6 +1,7 @@
 //! Real functions behind the wrappers: the next definition of the same name.
 #![allow(unsafe_code, reason = "asks the dynamic linker")]
 
+use crate::object;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -53,63 +54,47 @@ static IS_LAST: AtomicBool = AtomicBool::new(false);
 
 /// Finds the next definition of a symbol after ours, wherever the MPI library was loaded from.
 pub(crate) fn real_symbol(name: &CStr) -> *mut c_void {
-    if IS_LAST.load(Ordering::Relaxed) {
-        let address = find_in_mpi_libraries(name);
-        // SAFETY: forgets our failed look-up, so that the program does not find its error.
-        let _forgotten = unsafe { libc::dlerror() };
-        return address;
+    let mut address = null_mut();
+    if !IS_LAST.load(Ordering::Relaxed) {
+        // SAFETY: a look-up by name.
+        address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     }
-    // SAFETY: a look-up by name.
-    let mut address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if address.is_null() {
         // Python and plug-in hosts load the MPI library privately (RTLD_LOCAL).
         address = find_in_mpi_libraries(name);
-        // SAFETY: forgets our failed look-up, so that the program does not find its error.
-        let _forgotten = unsafe { libc::dlerror() };
+        forget_failure();
     }
     address
 }
 
+/// Forgets the error of our failed look-up, so that the program does not find it.
+pub(crate) fn forget_failure() {
+    // SAFETY: takes the linker's last sentence.
+    let _forgotten = unsafe { libc::dlerror() };
+}
+
 fn find_in_mpi_libraries(name: &CStr) -> *mut c_void {
     let mut paths: Vec<CString> = Vec::new();
-    // SAFETY: `note_mpi_library` gets the pointer to `paths` that it expects.
-    unsafe { libc::dl_iterate_phdr(Some(note_mpi_library), (&raw mut paths).cast()) };
+    object::for_each_loaded(|path, _, _| {
+        if object::is_mpi_library(path.to_bytes()) {
+            paths.push(path.to_owned());
+        }
+    });
     for path in paths {
         // SAFETY: only finds an object that is loaded already.
-        let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-        if object.is_null() {
+        let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        if library.is_null() {
             continue;
         }
         // SAFETY: a look-up by name in an open object.
-        let address = unsafe { libc::dlsym(object, name.as_ptr()) };
+        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
         // SAFETY: gives back the reference taken above.
-        unsafe { libc::dlclose(object) };
+        unsafe { libc::dlclose(library) };
         if !address.is_null() {
             return address;
         }
     }
     null_mut()
-}
-
-unsafe extern "C" fn note_mpi_library(
-    object: *mut libc::dl_phdr_info,
-    _size: usize,
-    paths: *mut c_void,
-) -> c_int {
-    // SAFETY: the linker hands out a valid description.
-    let name = unsafe { (*object).dlpi_name };
-    if name.is_null() {
-        return 0;
-    }
-    // SAFETY: the linker's own string.
-    let path = unsafe { CStr::from_ptr(name) };
-    let file = path.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    if file.starts_with(b"libmpi") || file.starts_with(b"libpmpi") {
-        // SAFETY: `find_in_mpi_libraries` passes a pointer to its vector.
-        let paths = unsafe { &mut *paths.cast::<Vec<CString>>() };
-        paths.push(path.to_owned());
-    }
-    0
 }
 
 /// File name of the object that contains an address.

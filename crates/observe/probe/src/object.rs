@@ -30,51 +30,57 @@ pub(crate) struct Binding<'a> {
 /// Returns all objects loaded now.
 pub(crate) fn all() -> Vec<LoadedObject> {
     let mut objects: Vec<LoadedObject> = Vec::new();
-    // SAFETY: `note` gets the pointer to `objects` that it expects.
-    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut objects).cast()) };
+    for_each_loaded(|path, base, headers| objects.extend(LoadedObject::new(path, base, headers)));
     objects
 }
 
 /// Calls `look` for each object loaded now. None of them is unloaded meanwhile: the linker is locked, and `look`
 /// must not call it.
 pub(crate) fn for_each(mut look: impl FnMut(&LoadedObject)) {
-    let mut look: &mut dyn FnMut(&LoadedObject) = &mut look;
+    for_each_loaded(|path, base, headers| {
+        if let Some(object) = LoadedObject::new(path, base, headers) {
+            look(&object);
+        }
+    });
+}
+
+/// Calls `look` with path, base address and program headers of each object loaded now, while the linker is locked.
+/// The path of the program itself is empty.
+pub(crate) fn for_each_loaded(mut look: impl FnMut(&CStr, u64, &[libc::Elf64_Phdr])) {
+    let mut look: Look<'_> = &mut look;
     // SAFETY: `show` gets the pointer to a closure that it expects.
     unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut look).cast()) };
 }
 
+type Look<'a> = &'a mut dyn FnMut(&CStr, u64, &[libc::Elf64_Phdr]);
+
 unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _size: usize, look: *mut c_void) -> c_int {
     // SAFETY: the linker hands out a valid description.
     let info = unsafe { &*info };
-    // SAFETY: `for_each` passes a pointer to its closure.
-    let look = unsafe { &mut *look.cast::<&mut dyn FnMut(&LoadedObject)>() };
+    // SAFETY: `for_each_loaded` passes a pointer to its closure.
+    let look = unsafe { &mut *look.cast::<Look<'_>>() };
     // SAFETY: the linker describes this many program headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    if let Some(object) = LoadedObject::new(info, headers) {
-        look(&object);
-    }
+    let path = if info.dlpi_name.is_null() {
+        c""
+    } else {
+        // SAFETY: the linker's own string.
+        unsafe { CStr::from_ptr(info.dlpi_name) }
+    };
+    look(path, info.dlpi_addr, headers);
     0
 }
 
-unsafe extern "C" fn note(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    objects: *mut c_void,
-) -> c_int {
-    // SAFETY: the linker hands out a valid description.
-    let info = unsafe { &*info };
-    // SAFETY: `all` passes a pointer to its vector.
-    let objects = unsafe { &mut *objects.cast::<Vec<LoadedObject>>() };
-    // SAFETY: the linker describes this many program headers.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    objects.extend(LoadedObject::new(info, headers));
-    0
+/// Returns whether a file is an MPI library, by its name.
+pub(crate) fn is_mpi_library(path: &[u8]) -> bool {
+    let file = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    file.starts_with(b"libmpi") || file.starts_with(b"libpmpi")
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "addresses have 64 bits")]
 impl LoadedObject {
-    fn new(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> Option<Self> {
-        let base = info.dlpi_addr as usize;
+    fn new(path: &CStr, base: u64, headers: &[libc::Elf64_Phdr]) -> Option<Self> {
+        let base = base as usize;
         let range = |header: &libc::Elf64_Phdr| {
             let start = base + header.p_vaddr as usize;
             start..start + header.p_memsz as usize
@@ -84,14 +90,8 @@ impl LoadedObject {
         let is_code = |header: &&libc::Elf64_Phdr| {
             header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
         };
-        let path = if info.dlpi_name.is_null() {
-            String::new()
-        } else {
-            // SAFETY: the linker's own string.
-            unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned()
-        };
         let mut object = Self {
-            path,
+            path: path.to_string_lossy().into_owned(),
             base,
             symbols: 0,
             strings: 0,
@@ -134,8 +134,7 @@ impl LoadedObject {
 
     /// Returns whether the object is an MPI library, by its file name.
     pub(crate) fn is_mpi_library(&self) -> bool {
-        let file = self.path.rsplit('/').next().unwrap_or_default();
-        file.starts_with("libmpi") || file.starts_with("libpmpi")
+        is_mpi_library(self.path.as_bytes())
     }
 
     /// Returns whether the object is the Fortran library of MPICH or of a library derived from it.

@@ -187,13 +187,9 @@ fn note_end_of_init(process: &Process) {
 fn describe(segment: &SegmentWriter, identity: &Identity, node: &str, launch: &str) {
     let header = segment.header();
     let (first_ticks, first_ns) = clock::point();
-    for (field, value) in [
-        (&header.first_ticks, first_ticks),
-        (&header.first_ns, first_ns),
-        (&header.world, identity.world(launch)),
-    ] {
-        field.store(value, Ordering::Relaxed);
-    }
+    header.first_ticks.store(first_ticks, Ordering::Relaxed);
+    header.first_ns.store(first_ns, Ordering::Relaxed);
+    header.world.store(identity.world(launch), Ordering::Relaxed);
     header.rank.store(identity.rank, Ordering::Relaxed);
     header.size.store(identity.size, Ordering::Relaxed);
     header.spawned.store(u32::from(identity.is_spawned), Ordering::Relaxed);

@@ -58,7 +58,7 @@ struct Action {
 }
 
 /// Record that found its thread's ring full.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct PendingRecord {
     is_full: AtomicBool,
     record: UnsafeCell<ActionRecord>,
@@ -103,10 +103,7 @@ impl Actions {
             is_armed: AtomicBool::new(false),
             state: AtomicU8::new(WAITING),
             n_done: AtomicU32::new(0),
-            pending: PendingRecord {
-                is_full: AtomicBool::new(false),
-                record: UnsafeCell::new(ActionRecord::default()),
-            },
+            pending: PendingRecord::default(),
         });
         let answer = kept.ready();
         self.actions.insert(*action, kept);

@@ -11,6 +11,7 @@ use super::modules::Modules;
 use super::problem::OrderError;
 use crate::probes;
 use events::{Value, ValueType};
+use instrument::Mappings;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use wire::OrderAnswer;
@@ -292,14 +293,7 @@ impl Variable {
 
 /// Returns whether the page of an address is writable, by the kernel's list; an aligned variable lies on one page.
 fn is_writable(address: usize) -> bool {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    maps.lines().any(|line| {
-        let mut words = line.split(' ');
-        let (range, rights) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let bounds = range.split_once('-').and_then(|(start, end)| {
-            let hex = |text| usize::from_str_radix(text, 16).ok();
-            Some(hex(start)?..hex(end)?)
-        });
-        rights.starts_with("rw") && bounds.is_some_and(|bounds| bounds.contains(&address))
-    })
+    const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+    let protection = Mappings::read().protection(address);
+    protection.is_some_and(|protection| protection & READ_WRITE == READ_WRITE)
 }

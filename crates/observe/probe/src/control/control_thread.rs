@@ -3,9 +3,10 @@
 //! # Invariants
 //! - The program's signals are delivered to the program's threads: the control thread blocks all but those
 //!   that its own mistakes would raise, and those used to install probes.
-#![allow(unsafe_code, reason = "makes a thread, waits on a futex")]
+#![allow(unsafe_code, reason = "makes a thread")]
 
 use crate::thread;
+use ring::futex;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
@@ -112,25 +113,6 @@ pub(crate) fn wait_while(word: &AtomicU32, value: u32, at_most: Duration) {
         if left.is_zero() {
             return;
         }
-        let timeout = libc::timespec {
-            tv_sec: libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: left.subsec_nanos().into(),
-        };
-        // SAFETY: the caller's word.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                word.as_ptr(),
-                libc::FUTEX_WAIT,
-                value,
-                &raw const timeout,
-            )
-        };
+        futex::wait(word, value, left);
     }
-}
-
-/// Wakes all threads that wait on `word`.
-pub(crate) fn wake_all(word: &AtomicU32) {
-    // SAFETY: the caller's word; waking no thread is fine.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }

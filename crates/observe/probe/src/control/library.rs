@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "loads libraries")]
 
 use super::problem::OrderError;
+use crate::next::forget_failure;
 use std::ffi::{CString, c_void};
 use std::fs::File;
 use std::ops::Range;
@@ -81,11 +82,6 @@ pub(crate) fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
     let address: *mut c_void = unsafe { libc::dlsym(library, name.as_ptr()) };
     forget_failure();
     (!address.is_null()).then(|| address.addr())
-}
-
-fn forget_failure() {
-    // SAFETY: takes the linker's last sentence, so that the program does not find it.
-    let _forgotten = unsafe { libc::dlerror() };
 }
 
 fn open(path: &str) -> Option<File> {

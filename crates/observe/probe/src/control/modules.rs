@@ -2,7 +2,8 @@
 #![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
 
 use super::problem::OrderError;
-use std::ffi::{CStr, CString, c_int, c_void};
+use crate::object;
+use std::ffi::CString;
 use std::ops::Range;
 use wire::control::{Location, Module};
 
@@ -98,31 +99,11 @@ fn title(name: &str) -> String {
 }
 
 fn all() -> Vec<Loaded> {
-    let mut loaded: Vec<Loaded> = Vec::new();
-    // SAFETY: `note` gets the pointer to `loaded` that it expects.
-    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut loaded).cast()) };
+    let mut loaded = Vec::new();
+    object::for_each_loaded(|path, base, headers| {
+        loaded.push(describe(path.to_owned(), base, headers));
+    });
     loaded
-}
-
-unsafe extern "C" fn note(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    loaded: *mut c_void,
-) -> c_int {
-    // SAFETY: the linker hands out a valid description.
-    let info = unsafe { &*info };
-    // SAFETY: `all` passes a pointer to its vector.
-    let loaded = unsafe { &mut *loaded.cast::<Vec<Loaded>>() };
-    // SAFETY: the linker describes this many program headers.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let path = if info.dlpi_name.is_null() {
-        CString::default()
-    } else {
-        // SAFETY: the linker's own string.
-        unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned()
-    };
-    loaded.push(describe(path, info.dlpi_addr, headers));
-    0
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "addresses have 64 bits")]
