@@ -63,22 +63,17 @@ pub(crate) fn write_stub(
     arena: &mut Arena,
 ) -> Result<Stub, Refusal> {
     let address = arena.next_code();
-    let (bytes, moved) =
+    let (stub, bytes) =
         stub(plan, context, address).map_err(|error| immovable(plan.address, &error))?;
     arena.add_code(&bytes);
-    let displaced = moved.first().map_or(address, |(_, copy)| *copy);
-    Ok(Stub { address, displaced, moved })
+    Ok(stub)
 }
 
 fn immovable(address: usize, error: &IcedError) -> Refusal {
     Refusal::Immovable { address, reason: error.to_string() }
 }
 
-fn stub(
-    plan: &ProbePlan,
-    context: usize,
-    address: usize,
-) -> Result<(Vec<u8>, Vec<(usize, usize)>), IcedError> {
+fn stub(plan: &ProbePlan, context: usize, address: usize) -> Result<(Stub, Vec<u8>), IcedError> {
     let context = MemoryOperand::with_base_displ(Register::RIP, context.cast_signed() as i64);
     let call = [
         Instruction::with1(Code::Push_r64, Register::RAX)?,
@@ -99,7 +94,8 @@ fn stub(
         let jump = Instruction::with_branch(Code::Jmp_rel32_64, back as u64)?;
         bytes.extend(encode(&[jump], address + bytes.len())?);
     }
-    Ok((bytes, moved))
+    let displaced = moved.first().map_or(address, |(_, copy)| *copy);
+    Ok((Stub { address, displaced, moved }, bytes))
 }
 
 /// Converts a call into a jump with the original return address, so that no unwinder ever sees the stub.
