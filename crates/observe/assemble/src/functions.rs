@@ -4,7 +4,7 @@
 //! spilled to a file (`trace`); each passage arrives in exactly one of these ways.
 
 use super::roster::Roster;
-use events::{Moments, ProcessKey};
+use events::Moments;
 use run_record::measured::RunFacts;
 use run_record::{FunctionTimes, FunctionTotals};
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +21,6 @@ pub(super) struct FunctionTally<'a> {
     probed: &'a [ProbedFunction],
     /// Role of each event: its function, and whether it counts calls and carries times.
     roles: HashMap<u32, Role>,
-    ranks: HashMap<(&'a str, ProcessKey), usize>,
     /// Totals by function and rank.
     parts: Vec<BTreeMap<usize, Part>>,
 }
@@ -46,13 +45,10 @@ impl<'a> FunctionTally<'a> {
     pub(super) fn new(roster: &'a Roster<'a>, facts: &'a RunFacts) -> Self {
         let numbered = facts.probed.iter().enumerate();
         let roles = numbered.flat_map(|(number, function)| roles(number, function));
-        let ranks = roster.ranks.iter().enumerate();
-        let ranks = ranks.map(|(idx, rank)| ((&*rank.report.node, rank.report.key), idx));
         Self {
             roster,
             probed: &facts.probed,
             roles: roles.collect(),
-            ranks: ranks.collect(),
             parts: vec![BTreeMap::new(); facts.probed.len()],
         }
     }
@@ -65,7 +61,7 @@ impl<'a> FunctionTally<'a> {
     /// Adds a node's sums of an event.
     pub(super) fn add_node(&mut self, node: &str, event: &EventSummary) {
         for sum in &event.processes {
-            if let Some(rank) = self.ranks.get(&(node, sum.process)).copied() {
+            if let Some(rank) = self.roster.position(node, sum.process) {
                 self.add(rank, event.event, sum);
             }
         }

@@ -28,11 +28,11 @@ mod traffic;
 mod warnings;
 
 use functions::FunctionTally;
-use resize_api::Resize;
 use roster::Roster;
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
+use std::fmt::Display;
 use sums::StoredSums;
 use symbols::Resolver;
 use thiserror::Error;
@@ -77,13 +77,14 @@ pub fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) ->
     let resolver = &mut Resolver::new();
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
     let mut unwritten = Vec::new();
-    summary.tuning = tuning(record, &mut summary.tool.warnings);
-    summary.dealt = record.read_dealt().unwrap_or_else(|error| {
-        let text = format!("The summary lacks the report of dealt work: {error}.");
-        summary.tool.warnings.push(text);
-        None
-    });
-    summary.resizes = resizes(record, &mut summary.tool.warnings);
+    let warnings = &mut summary.tool.warnings;
+    let tuning = or_warning(record.read_tuning(), "history of tuning", warnings);
+    summary.tuning = tuning.as_ref().map(TuningSummary::of);
+    summary.dealt = or_warning(record.read_dealt(), "report of dealt work", warnings);
+    if let Some(resizes) = or_warning(record.read_resizes(), "resizes", warnings) {
+        warnings.extend(resizes.problems());
+        summary.resizes = resizes.resizes;
+    }
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }
@@ -121,29 +122,16 @@ pub fn summarize(measured: &MeasuredRun, facts: &RunFacts, resolver: &mut Resolv
     summary
 }
 
-/// Reads the history of tuning from the lines in the record.
-fn tuning(record: &RunRecord, warnings: &mut Vec<String>) -> Option<TuningSummary> {
-    match record.read_tuning() {
-        Ok(lines) => lines.as_ref().map(TuningSummary::of),
-        Err(error) => {
-            warnings.push(format!("What was tuned is not in the summary: {error}."));
-            None
-        }
-    }
-}
-
-/// Reads the changes of the number of ranks from the lines that the program left in the record.
-fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
-    match record.read_resizes().map(Option::unwrap_or_default) {
-        Ok(lines) => {
-            warnings.extend(lines.problems());
-            lines.resizes
-        }
-        Err(error) => {
-            warnings.push(format!("The summary lacks the resizes: {error}."));
-            Vec::new()
-        }
-    }
+/// Returns what was read from the record; a file that cannot be read is a warning.
+fn or_warning<T, E: Display>(
+    read: Result<Option<T>, E>,
+    what: &str,
+    warnings: &mut Vec<String>,
+) -> Option<T> {
+    read.unwrap_or_else(|error| {
+        warnings.push(format!("The summary lacks the {what}: {error}."));
+        None
+    })
 }
 
 fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &MeasuredRun, traced: Traced) {

@@ -1,34 +1,42 @@
 //! Totals by operation over all ranks and threads.
 
-use super::roster::{RankProcess, Roster, operation_name};
-use events::{RegionCounters, SizeHistogram};
+use super::roster::Roster;
+use events::{OperationId, SizeHistogram};
 use mpi_abi::Class;
 use run_record::summary::OperationTotals;
 use std::collections::BTreeMap;
 
 /// Returns totals by MPI name, and the number of calls of operations unknown to this version.
 pub(super) fn totals(roster: &Roster<'_>) -> (BTreeMap<String, OperationTotals>, u64) {
-    let mut sums: BTreeMap<u16, OperationSums> = BTreeMap::new();
+    let mut sums: BTreeMap<u16, (OperationTotals, SizeHistogram)> = BTreeMap::new();
     for rank in &roster.ranks {
         for thread in &rank.report.threads {
             for counters in &thread.regions {
-                sums.entry(counters.operation).or_default().add(rank, counters);
+                let (totals, sizes) = sums.entry(counters.operation).or_default();
+                totals.calls += counters.n_calls;
+                totals.bytes += counters.bytes;
+                totals.time_s += rank.clock.seconds(counters.mpi_ticks);
+                sizes.add(&counters.sizes);
             }
             if let Some(open) = rank.open_call(thread) {
-                let sums = sums.entry(open.call.operation).or_default();
-                sums.time_s += rank.clock.seconds(open.ticks);
+                let (totals, _) = sums.entry(open.call.operation).or_default();
+                totals.time_s += rank.clock.seconds(open.ticks);
             }
         }
     }
-    let is_known = |number: &u16| !operation_name(*number).is_empty();
-    let n_unknown = sums.iter().filter(|(number, _)| !is_known(number)).map(|(_, s)| s.calls).sum();
-    let known = sums.into_iter().filter(|(number, _)| is_known(number));
-    (
-        known
-            .map(|(number, sums)| (operation_name(number).to_owned(), sums.totals(number)))
-            .collect(),
-        n_unknown,
-    )
+    let mut n_unknown = 0;
+    let mut known = BTreeMap::new();
+    for (number, (totals, sizes)) in sums {
+        match mpi_abi::operation(OperationId(number)) {
+            Some(operation) => {
+                let class = class_name(operation.class).to_owned();
+                let totals = OperationTotals { class, sizes: filled_bins(&sizes), ..totals };
+                known.insert(operation.name.clone(), totals);
+            }
+            None => n_unknown += totals.calls,
+        }
+    }
+    (known, n_unknown)
 }
 
 /// Returns the non-empty bins of a histogram: smallest size in the bin, and number of calls.
@@ -40,34 +48,6 @@ pub(super) fn filled_bins(sizes: &SizeHistogram) -> Vec<(u64, u64)> {
 /// Returns the name of a class in the summary.
 pub(super) fn class_name(class: Class) -> &'static str {
     Class::NAMES.iter().find(|(_, known)| *known == class).map_or("", |(name, _)| name)
-}
-
-#[derive(Default)]
-struct OperationSums {
-    calls: u64,
-    bytes: u64,
-    time_s: f64,
-    sizes: SizeHistogram,
-}
-
-impl OperationSums {
-    fn add(&mut self, rank: &RankProcess<'_>, counters: &RegionCounters) {
-        self.calls += counters.n_calls;
-        self.bytes += counters.bytes;
-        self.time_s += rank.clock.seconds(counters.mpi_ticks);
-        self.sizes.add(&counters.sizes);
-    }
-
-    fn totals(self, number: u16) -> OperationTotals {
-        let class = mpi_abi::operation(events::OperationId(number)).map(|o| class_name(o.class));
-        OperationTotals {
-            calls: self.calls,
-            bytes: self.bytes,
-            time_s: self.time_s,
-            class: class.unwrap_or_default().to_owned(),
-            sizes: filled_bins(&self.sizes),
-        }
-    }
 }
 
 #[cfg(test)]

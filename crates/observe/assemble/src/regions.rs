@@ -4,19 +4,18 @@ use super::roster::{RankProcess, Roster};
 use super::sites::{AddressBook, Sites};
 use events::{OperationId, RegionCounters};
 use run_record::RegionRow;
+use run_record::summary::Region;
 use std::collections::BTreeMap;
 
-/// Totals of a region over all ranks and threads.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct RegionTotals {
-    pub(super) from: Option<usize>,
-    pub(super) to: Option<usize>,
-    pub(super) calls: u64,
-    pub(super) compute_s: f64,
-    pub(super) mpi_s: f64,
-    pub(super) bytes: u64,
-    /// Computation time by position in [`Roster::ranks`], only for ranks that passed the region.
-    pub(super) compute_by_rank_s: Vec<(usize, f64)>,
+/// Time of each rank that has one, by position in [`Roster::ranks`].
+pub(super) type TimeByRank = Vec<(usize, f64)>;
+
+/// Adds to the time of a rank; ranks are added in order.
+pub(super) fn add_time(by_rank_s: &mut TimeByRank, rank: usize, time_s: f64) {
+    match by_rank_s.last_mut() {
+        Some((last, sum_s)) if *last == rank => *sum_s += time_s,
+        _ => by_rank_s.push((rank, time_s)),
+    }
 }
 
 /// Returns the regions of every thread, for the table in the record.
@@ -57,33 +56,26 @@ fn row(
     }
 }
 
-/// Returns the regions of all ranks together, in descending order of time.
-pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<RegionTotals> {
-    let mut totals: BTreeMap<(Option<u32>, Option<u32>), RegionTotals> = BTreeMap::new();
+/// Returns the regions of all ranks together with their computation time by rank, in descending order of time.
+pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<(Region, TimeByRank)> {
+    let mut totals: BTreeMap<(Option<u32>, Option<u32>), (Region, TimeByRank)> = BTreeMap::new();
     for (idx, (rank, book)) in roster.ranks.iter().zip(&sites.books).enumerate() {
         for row in rank_rows(rank, book) {
-            totals.entry((row.from_call_site, row.call_site)).or_default().add(idx, &row);
+            let totals = totals.entry((row.from_call_site, row.call_site));
+            let (region, by_rank_s) = totals.or_default();
+            region.from = row.from_call_site.map(|site| site as usize);
+            region.to = row.call_site.map(|site| site as usize);
+            region.calls += row.calls;
+            region.compute_s += row.compute_s;
+            region.mpi_s += row.mpi_s;
+            region.bytes += row.bytes;
+            add_time(by_rank_s, idx, row.compute_s);
         }
     }
-    let mut totals: Vec<RegionTotals> = totals.into_values().collect();
-    let time_s = |region: &RegionTotals| region.compute_s + region.mpi_s;
-    totals.sort_by(|a, b| time_s(b).total_cmp(&time_s(a)));
+    let mut totals: Vec<(Region, TimeByRank)> = totals.into_values().collect();
+    let time_s = |region: &Region| region.compute_s + region.mpi_s;
+    totals.sort_by(|(a, _), (b, _)| time_s(b).total_cmp(&time_s(a)));
     totals
-}
-
-impl RegionTotals {
-    fn add(&mut self, rank: usize, row: &RegionRow) {
-        self.from = row.from_call_site.map(|site| site as usize);
-        self.to = row.call_site.map(|site| site as usize);
-        self.calls += row.calls;
-        self.compute_s += row.compute_s;
-        self.mpi_s += row.mpi_s;
-        self.bytes += row.bytes;
-        match self.compute_by_rank_s.last_mut() {
-            Some((last, sum_s)) if *last == rank => *sum_s += row.compute_s,
-            _ => self.compute_by_rank_s.push((rank, row.compute_s)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -114,10 +106,11 @@ mod tests {
         let sites = Sites::new(&roster);
         let totals = totals(&roster, &sites);
         // `MPI_Recv` took the most time and is site 0.
-        let found: Vec<_> = totals.iter().map(|r| (r.from, r.to, r.calls, r.bytes)).collect();
+        let found: Vec<_> = totals.iter().map(|(r, _)| (r.from, r.to, r.calls, r.bytes)).collect();
         assert_eq!(found, [(Some(1), Some(0), 12, 768), (None, Some(1), 2, 128)]);
-        assert_eq!((totals[0].compute_s, totals[0].mpi_s), (3.5, 9.0));
-        assert_eq!(totals[0].compute_by_rank_s, [(0, 1.25), (1, 2.25)]);
+        let (region, by_rank_s) = &totals[0];
+        assert_eq!((region.compute_s, region.mpi_s), (3.5, 9.0));
+        assert_eq!(*by_rank_s, [(0, 1.25), (1, 2.25)]);
     }
 
     #[test]

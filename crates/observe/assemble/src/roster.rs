@@ -1,7 +1,7 @@
 //! Participants of a run: worlds in order of their start, ranks in order of their numbers.
 
 use super::time::{Clocks, ProcessClock};
-use events::{Rank, RegionCounters, Ticks, WorldId};
+use events::{ProcessKey, Rank, RegionCounters, Ticks, WorldId};
 use run_record::measured::{MeasuredRun, RunFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -10,19 +10,14 @@ use wire::{InCall, ProcessReport, ThreadReport};
 /// Worlds and ranks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Roster<'a> {
-    /// Worlds in order of their start.
-    pub(super) worlds: Vec<WorldRanks>,
+    /// Worlds in order of their start, each as a range of positions in `ranks`.
+    pub(super) worlds: Vec<Range<usize>>,
     /// Ranks ordered by world and rank.
     pub(super) ranks: Vec<RankProcess<'a>>,
     /// [`ProcessReport::node`] of all nodes; [`RankProcess::node`] is a position in this list.
     pub(super) nodes: Vec<&'a str>,
-}
-
-/// Ranks of one world.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct WorldRanks {
-    /// Range of positions in [`Roster::ranks`].
-    pub(super) ranks: Range<usize>,
+    /// Positions in `ranks` by node and process.
+    positions: HashMap<(&'a str, ProcessKey), usize>,
 }
 
 /// Rank and its process.
@@ -59,14 +54,21 @@ impl<'a> Roster<'a> {
                 node: roster.nodes.partition_point(|node| *node < report.node.as_str()),
             });
             roster.ranks.extend(ranks);
-            roster.worlds.push(WorldRanks { ranks: first..roster.ranks.len() });
+            roster.worlds.push(first..roster.ranks.len());
         }
+        let keys = roster.ranks.iter().map(|rank| (rank.report.node.as_str(), rank.report.key));
+        roster.positions = keys.zip(0..).collect();
         roster
     }
 
+    /// Returns the position of a process in [`Roster::ranks`].
+    pub(super) fn position(&self, node: &str, process: ProcessKey) -> Option<usize> {
+        self.positions.get(&(node, process)).copied()
+    }
+
     /// The ranks of a world.
-    pub(super) fn of_world(&self, world: &WorldRanks) -> &[RankProcess<'a>] {
-        &self.ranks[world.ranks.clone()]
+    pub(super) fn of_world(&self, world: &Range<usize>) -> &[RankProcess<'a>] {
+        &self.ranks[world.clone()]
     }
 }
 

@@ -24,9 +24,7 @@ pub(super) fn process(world: u64, rank: u32) -> ProcessReport {
         world: WorldId(world),
         rank: Rank(rank),
         size: 2,
-        spawned: false,
         finalizing: true,
-        left: false,
         gone: true,
         clock: Clock {
             first_ticks: FIRST_TICKS,
@@ -38,14 +36,12 @@ pub(super) fn process(world: u64, rank: u32) -> ProcessReport {
         init_end: Ticks(FIRST_TICKS),
         finalize_begin: Some(Ticks(FIRST_TICKS + 10 * SECOND)),
         cost_ns_per_call: 15.0,
-        threads_refused: 0,
-        main_thread: 0,
         reserved_bytes: 1000,
         library: "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4".into(),
         program: "/bin/fire".into(),
         modules: format!("{start:x}-{:x} r-xp 00001000 08:01 7 /bin/fire", start + 0x1000),
-        communicators: Vec::new(),
         threads: vec![thread(0, Vec::new())],
+        ..ProcessReport::default()
     }
 }
 
@@ -56,17 +52,8 @@ pub(super) fn text_of(rank: u32) -> u64 {
 
 /// Returns a thread with these regions.
 pub(super) fn thread(idx: u32, regions: Vec<RegionCounters>) -> ThreadReport {
-    ThreadReport {
-        idx,
-        tid: 100 + idx,
-        regions,
-        peers: Vec::new(),
-        in_call: None,
-        since: Ticks(FIRST_TICKS + 10 * SECOND),
-        calls_without_region: 0,
-        n_written: 0,
-        n_dropped: 0,
-    }
+    let since = Ticks(FIRST_TICKS + 10 * SECOND);
+    ThreadReport { idx, tid: 100 + idx, regions, since, ..ThreadReport::default() }
 }
 
 /// Returns `n_calls` calls of 64 bytes that took `mpi_s` seconds in total, after `compute_s` of computation.

@@ -4,8 +4,10 @@
 //! - A site is a place in a file (module and offset) and an operation; addresses of processes never leave this module.
 //! - Ids count from 0 in descending order of the MPI time spent at the sites.
 
+use super::regions::{TimeByRank, add_time};
 use super::roster::{RankProcess, Roster};
 use events::{CodeAddress, ModuleMap, RegionCounters, SizeHistogram};
+use run_record::summary::CallSite;
 use std::collections::{BTreeMap, HashMap};
 
 /// All call sites of a run.
@@ -23,12 +25,9 @@ pub(super) struct Sites {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SiteTotals {
     key: SiteKey,
-    pub(super) calls: u64,
-    pub(super) bytes: u64,
-    pub(super) time_s: f64,
-    pub(super) time_max_s: f64,
-    /// Time by position in [`Roster::ranks`], only for ranks that called from the site.
-    pub(super) time_by_rank_s: Vec<(usize, f64)>,
+    /// Calls, bytes and times for the summary; the rest is still empty.
+    pub(super) totals: CallSite,
+    pub(super) time_by_rank_s: TimeByRank,
     pub(super) sizes: SizeHistogram,
 }
 
@@ -75,15 +74,12 @@ impl SiteTotals {
     }
 
     fn add(&mut self, rank: usize, counters: &RegionCounters, (time_s, max_s): (f64, f64)) {
-        self.calls += counters.n_calls;
-        self.bytes += counters.bytes;
-        self.time_s += time_s;
-        self.time_max_s = self.time_max_s.max(max_s);
+        self.totals.calls += counters.n_calls;
+        self.totals.bytes += counters.bytes;
+        self.totals.time_s += time_s;
+        self.totals.time_max_s = self.totals.time_max_s.max(max_s);
         self.sizes.add(&counters.sizes);
-        match self.time_by_rank_s.last_mut() {
-            Some((last, sum_s)) if *last == rank => *sum_s += time_s,
-            _ => self.time_by_rank_s.push((rank, time_s)),
-        }
+        add_time(&mut self.time_by_rank_s, rank, time_s);
     }
 }
 
@@ -93,7 +89,8 @@ impl Sites {
         let books = roster.ranks.iter().enumerate().map(|(idx, rank)| adding.rank(idx, rank));
         let keys: Vec<_> = books.collect();
         let mut totals: Vec<SiteTotals> = adding.totals.into_values().collect();
-        totals.sort_by(|a, b| b.time_s.total_cmp(&a.time_s).then(a.key.cmp(&b.key)));
+        let time_s = |site: &SiteTotals| site.totals.time_s;
+        totals.sort_by(|a, b| time_s(b).total_cmp(&time_s(a)).then(a.key.cmp(&b.key)));
         let ids: HashMap<SiteKey, usize> =
             totals.iter().enumerate().map(|(id, site)| (site.key, id)).collect();
         let books = keys.into_iter().map(|keys| book(keys, &ids)).collect();
@@ -164,14 +161,8 @@ impl Adding {
         let Some(at) = map.locate(counters.address) else {
             return SiteKey { operation, ..SiteKey::default() };
         };
-        let module = match self.modules.get(at.module) {
-            Some(module) => *module,
-            None => {
-                let next = self.modules.len();
-                self.modules.insert(at.module.to_owned(), next);
-                next
-            }
-        };
+        let next = self.modules.len();
+        let module = *self.modules.entry(at.module.to_owned()).or_insert(next);
         SiteKey { module: Some(module), file_offset: at.file_offset, operation }
     }
 }
@@ -193,16 +184,12 @@ mod tests {
             .map(|rank| {
                 let mut process = process(0, rank);
                 let slow = if rank == 0 { 1.0 } else { 3.0 };
-                process.threads = vec![
-                    thread(
-                        0,
-                        vec![
-                            region(rank, (0, 0x10), "MPI_Send", 2, (0.5, 1.0)),
-                            region(rank, (0x10, 0x20), "MPI_Recv", 2, (slow, 1.0)),
-                        ],
-                    ),
-                    thread(1, vec![region(rank, (0x20, 0x10), "MPI_Send", 4, (0.5, 1.0))]),
+                let first = vec![
+                    region(rank, (0, 0x10), "MPI_Send", 2, (0.5, 1.0)),
+                    region(rank, (0x10, 0x20), "MPI_Recv", 2, (slow, 1.0)),
                 ];
+                let second = vec![region(rank, (0x20, 0x10), "MPI_Send", 4, (0.5, 1.0))];
+                process.threads = vec![thread(0, first), thread(1, second)];
                 process
             })
             .to_vec()
@@ -211,13 +198,15 @@ mod tests {
     #[test]
     fn a_site_is_one_whatever_its_address_in_a_process() {
         let sites = sites(two_ranks());
-        let of = |site: &SiteTotals| (site.operation(), site.calls, site.bytes, site.time_s);
+        let of = |site: &SiteTotals| {
+            (site.operation(), site.totals.calls, site.totals.bytes, site.totals.time_s)
+        };
         assert_eq!(of(&sites.totals[0]), (operation_number("MPI_Recv"), 4, 256, 4.0));
         assert_eq!(of(&sites.totals[1]), (operation_number("MPI_Send"), 12, 768, 2.0));
         assert_eq!(sites.totals.len(), 2);
         assert_eq!(sites.totals[0].time_by_rank_s, [(0, 1.0), (1, 3.0)]);
         assert_eq!(sites.totals[1].time_by_rank_s, [(0, 1.0), (1, 1.0)]);
-        assert!((sites.totals[0].time_max_s - 1.5).abs() < 1e-9);
+        assert!((sites.totals[0].totals.time_max_s - 1.5).abs() < 1e-9);
         let at = sites.address(&sites.totals[0]).unwrap();
         assert_eq!((at.module, at.file_offset), ("/bin/fire", 0x1020));
     }
@@ -239,13 +228,9 @@ mod tests {
     #[test]
     fn the_call_before_is_the_operation_called_most_there() {
         let mut process = process(0, 0);
-        process.threads = vec![thread(
-            0,
-            vec![
-                region(0, (0, 0x10), "MPI_Send", 2, (2.0, 0.0)),
-                region(0, (0, 0x10), "MPI_Bsend", 9, (1.0, 0.0)),
-            ],
-        )];
+        let less = region(0, (0, 0x10), "MPI_Send", 2, (2.0, 0.0));
+        let more = region(0, (0, 0x10), "MPI_Bsend", 9, (1.0, 0.0));
+        process.threads = vec![thread(0, vec![less, more])];
         let sites = sites(vec![process]);
         assert_eq!(sites.books[0].site_before(text_of(0) + 0x10), Some(1));
     }
@@ -259,7 +244,7 @@ mod tests {
         process.threads = vec![thread(0, vec![wild, overflow])];
         let sites = sites(vec![process]);
         assert_eq!(sites.totals.len(), 1);
-        assert_eq!(sites.totals[0].calls, 4);
+        assert_eq!(sites.totals[0].totals.calls, 4);
         assert_eq!(sites.address(&sites.totals[0]), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Builds the one-page summary of a run from its measurements.
 
-use super::roster::{OpenCall, RankProcess, Roster, WorldRanks, operation_name};
-use super::sites::{SiteTotals, Sites};
+use super::regions::TimeByRank;
+use super::roster::{OpenCall, RankProcess, Roster, operation_name};
+use super::sites::Sites;
 use super::warnings::{self, Losses};
 use super::{efficiency, operations, regions, traffic};
 use events::CodeAddress;
@@ -11,6 +12,7 @@ use run_record::summary::{
     World,
 };
 use std::collections::BTreeSet;
+use std::ops::Range;
 use symbols::Detail;
 
 /// Limit on ranks times call sites (or regions) with per-rank times, largest total time first, so that a user can
@@ -48,15 +50,11 @@ pub(super) fn summarize(
     let (call_sites, without_lines) = call_sites(sites, roster.ranks.len(), lookup);
     let by_world: Vec<Option<Efficiencies>> =
         roster.worlds.iter().map(|world| efficiency::of_ranks(roster.of_world(world))).collect();
-    let ranks: Vec<RankTotals> = roster
-        .ranks
-        .iter()
-        .zip(&sites.books)
-        .map(|(rank, book)| {
-            let place = |open: &OpenCall| book.site(open.call.address, open.call.operation);
-            rank_totals(rank, |open| place(open).and_then(|site| call_sites.get(site)))
-        })
-        .collect();
+    let ranks = roster.ranks.iter().zip(&sites.books).map(|(rank, book)| {
+        let site = |open: &OpenCall| book.site(open.call.address, open.call.operation);
+        rank_totals(rank, |open| call_sites.get(site(open)?))
+    });
+    let ranks: Vec<RankTotals> = ranks.collect();
     let records = measured.n_records_lost + dropped(roster);
     let losses = Losses { records, unknown_calls, without_lines };
     let tool = ToolCost {
@@ -80,14 +78,9 @@ pub(super) fn summarize(
         regions: top_regions(roster, sites),
         worlds: worlds(roster, &by_world),
         traffic: traffic::pairs(roster),
-        findings: Vec::new(),
         ranks,
         tool,
-        functions: Vec::new(),
-        function_sums: Vec::new(),
-        tuning: None,
-        dealt: None,
-        resizes: Vec::new(),
+        ..Summary::default()
     }
 }
 
@@ -98,50 +91,36 @@ fn call_sites(
 ) -> (Vec<CallSite>, BTreeSet<String>) {
     let mut without_lines = BTreeSet::new();
     let with_ranks = N_TIMES_MAX / n_ranks.max(1);
-    let mentioned_s = SHARE_MENTIONED * sites.totals.iter().map(|site| site.time_s).sum::<f64>();
+    let mentioned_s =
+        SHARE_MENTIONED * sites.totals.iter().map(|site| site.totals.time_s).sum::<f64>();
     let mut call_sites = Vec::with_capacity(sites.totals.len());
     for (id, site) in sites.totals.iter().enumerate() {
         let address = sites.address(site);
         let place = address.as_ref().map(|address| lookup.place(address)).unwrap_or_default();
-        let mentioned = address.filter(|_| mentioned_s <= site.time_s);
+        let mentioned = address.filter(|_| mentioned_s <= site.totals.time_s);
         if let Some(address) = mentioned.filter(|address| !lookup.has_lines(address)) {
             without_lines.insert(address.module.to_owned());
         }
         let n_ranks = if id < with_ranks { n_ranks } else { 0 };
-        call_sites.push(call_site(id, site, place, n_ranks));
+        call_sites.push(CallSite {
+            id,
+            operation: operation_name(site.operation()).to_owned(),
+            place,
+            time_by_rank_s: dense(&site.time_by_rank_s, n_ranks),
+            sizes: operations::filled_bins(&site.sizes),
+            ..site.totals.clone()
+        });
     }
     (call_sites, without_lines)
-}
-
-fn call_site(id: usize, site: &SiteTotals, place: SourceLocation, n_ranks: usize) -> CallSite {
-    CallSite {
-        id,
-        operation: operation_name(site.operation()).to_owned(),
-        place,
-        calls: site.calls,
-        bytes: site.bytes,
-        time_s: site.time_s,
-        time_max_s: site.time_max_s,
-        time_by_rank_s: dense(&site.time_by_rank_s, n_ranks),
-        sizes: operations::filled_bins(&site.sizes),
-    }
 }
 
 fn top_regions(roster: &Roster<'_>, sites: &Sites) -> Vec<Region> {
     let n_ranks = roster.ranks.len();
     let with_ranks = N_TIMES_MAX / n_ranks.max(1);
     let totals = regions::totals(roster, sites).into_iter().take(N_REGIONS_MAX).enumerate();
-    let region = |(position, region): (usize, regions::RegionTotals)| Region {
-        from: region.from,
-        to: region.to,
-        calls: region.calls,
-        compute_s: region.compute_s,
-        mpi_s: region.mpi_s,
-        bytes: region.bytes,
-        compute_by_rank_s: dense(
-            &region.compute_by_rank_s,
-            if position < with_ranks { n_ranks } else { 0 },
-        ),
+    let region = |(position, (region, by_rank_s)): (usize, (Region, TimeByRank))| {
+        let n_ranks = if position < with_ranks { n_ranks } else { 0 };
+        Region { compute_by_rank_s: dense(&by_rank_s, n_ranks), ..region }
     };
     totals.map(region).collect()
 }
@@ -207,7 +186,7 @@ pub(super) fn call_in_words(site: &CallSite) -> String {
 }
 
 fn worlds(roster: &Roster<'_>, by_world: &[Option<Efficiencies>]) -> Vec<World> {
-    let world = |(world, pop): (&WorldRanks, &Option<Efficiencies>)| {
+    let world = |(world, pop): (&Range<usize>, &Option<Efficiencies>)| {
         let ranks = roster.of_world(world);
         let start_ns = ranks.iter().map(|rank| rank.clock.ns_at(rank.report.init_end)).min();
         let first = ranks.first().map(|rank| rank.report);
@@ -255,11 +234,10 @@ fn tool_cost(roster: &Roster<'_>, ranks: &[RankTotals], records_dropped: u64) ->
         calls: ranks.iter().map(|rank| rank.calls).sum(),
         share_of_time: if 0.0 < elapsed_s { (cost_s / elapsed_s).min(1.0) } else { 0.0 },
         shared_memory_bytes: reports().map(|report| report.reserved_bytes).sum(),
-        records: 0,
         records_dropped,
         calls_without_region: roster.ranks.iter().map(warnings::calls_without_region).sum(),
         threads_refused: reports().map(|report| u64::from(report.threads_refused)).sum(),
-        warnings: Vec::new(),
+        ..ToolCost::default()
     }
 }
 

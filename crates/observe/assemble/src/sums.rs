@@ -9,42 +9,28 @@ use super::roster::Roster;
 use events::{ProcessKey, Ticks};
 use run_record::measured::SUMS_SUFFIX as SUFFIX;
 use run_record::{FunctionSums, RunRecord, SpoolReader};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use wire::facts::EventFacts;
-use wire::{EventSummary, Records, SummaryBatch};
-
-/// Sorted ranges (first, end) of the records that are in sums, for each thread of a node.
-#[derive(Debug, Default)]
-pub(super) struct Covered {
-    spans: HashMap<(ProcessKey, u32), Vec<(u64, u64)>>,
-}
+use wire::{BatchTotals, EventSummary, Records};
 
 /// Sums of all nodes.
 #[derive(Debug, Default)]
 pub(super) struct StoredSums {
-    nodes: BTreeMap<String, Node>,
+    nodes: BTreeMap<String, BatchTotals>,
     pub(super) warnings: Vec<String>,
 }
 
-#[derive(Debug, Default)]
-struct Node {
-    covered: Covered,
-    events: BTreeMap<u32, EventSummary>,
-    n_unmatched: u64,
-}
+/// Records of a node that are in sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Covered<'a>(Option<&'a BatchTotals>);
 
-impl Covered {
-    fn add(&mut self, process: ProcessKey, thread: u32, (first, end): (u64, u64)) {
-        let spans = self.spans.entry((process, thread)).or_default();
-        match spans.last_mut() {
-            Some((_, last)) if *last == first => *last = end,
-            _ => spans.push((first, end)),
-        }
-    }
-
+impl Covered<'_> {
+    /// Returns the sorted spans (first, end) of a thread's records.
     fn of(&self, process: ProcessKey, thread: u32) -> &[(u64, u64)] {
-        self.spans.get(&(process, thread)).map_or(&[], Vec::as_slice)
+        let threads = self.0.map(|totals| &totals.threads);
+        let covered = threads.and_then(|threads| threads.get(&(process, thread)));
+        covered.map_or(&[], |covered| &covered.spans)
     }
 
     /// Returns how many of the records from `first` to before `end` are in sums.
@@ -122,8 +108,8 @@ impl StoredSums {
     }
 
     /// Returns which of a node's records are in sums.
-    pub(super) fn covered(&self, node: &str) -> Option<&Covered> {
-        self.nodes.get(node).map(|node| &node.covered)
+    pub(super) fn covered(&self, node: &str) -> Covered<'_> {
+        Covered(self.nodes.get(node))
     }
 
     /// Returns the summary rows of events over all nodes, except the events of `functions`, which are added to it.
@@ -150,12 +136,7 @@ impl StoredSums {
                 let mut row = row(facts, sum);
                 row.span_ns = (time_ns(sum.first_ticks), time_ns(sum.last_ticks));
                 row.duration_s = sum.duration_ticks.scaled(rank.report.clock.seconds(1));
-                match rows.get_mut(event) {
-                    Some(known) => merge(known, &row),
-                    None => {
-                        rows.insert(*event, row);
-                    }
-                }
+                rows.entry(*event).and_modify(|known| merge(known, &row)).or_insert(row);
             }
         }
         if n_unmatched != 0 {
@@ -170,20 +151,6 @@ pub(super) fn without_duration(n: u64) -> String {
     format!(
         "{n} calls of measured functions have no duration: their entry was not seen, records were dropped meanwhile, or calls were nested too deeply."
     )
-}
-
-impl Node {
-    fn add(&mut self, batch: &SummaryBatch) {
-        for event in &batch.events {
-            let sum = self.events.entry(event.event);
-            sum.or_insert_with(|| EventSummary { event: event.event, ..EventSummary::default() })
-                .merge(event);
-        }
-        for range in &batch.ranges {
-            self.covered.add(range.process, range.thread, (range.first, range.end));
-        }
-        self.n_unmatched += batch.n_unmatched;
-    }
 }
 
 fn row(facts: &EventFacts, sum: &EventSummary) -> FunctionSums {
@@ -212,14 +179,21 @@ fn merge(known: &mut FunctionSums, row: &FunctionSums) {
 mod tests {
     use super::*;
     use events::CallRecord;
+    use wire::{SummaryBatch, ThreadRange};
 
     const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
 
     /// Checks which of the records from first to before end remain after removing the spans in sums.
     #[track_caller]
     fn check(spans: &[(u64, u64)], (first, end): (u64, u64), expected: &[(u64, u64)]) {
-        let mut covered = Covered::default();
-        spans.iter().for_each(|span| covered.add(PROCESS, 0, *span));
+        let range = |(first, end): &(u64, u64)| {
+            let (first, end) = (*first, *end);
+            ThreadRange { process: PROCESS, thread: 0, first, end, open: Vec::new() }
+        };
+        let ranges = spans.iter().map(range).collect();
+        let mut totals = BatchTotals::default();
+        totals.add(&SummaryBatch { ranges, ..SummaryBatch::default() });
+        let covered = Covered(Some(&totals));
         let record = |number| CallRecord { bytes: number, ..CallRecord::default() };
         let records = (first..end).map(record).collect();
         let parts = covered.cut(Records { process: PROCESS, thread: 0, first, records });

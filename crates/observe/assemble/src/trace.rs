@@ -11,17 +11,18 @@ mod functions;
 mod spools;
 
 use super::efficiency;
-use super::roster::{RankProcess, Roster, WorldRanks};
+use super::roster::{RankProcess, Roster};
 use super::sites::{AddressBook, Sites};
 use super::sums::StoredSums;
-use events::{CallRecord, OperationId, ProcessKey, RecordKind, Ticks};
+use events::{CallRecord, OperationId, RecordKind, Ticks};
 use functions::{FunctionTable, is_function};
 use models::ideal_network::{self, Split};
 use models::{ThreadTimeline, ThreadTimelineBuilder};
-use run_record::measured::{MeasuredRun, RunFacts, Spool};
+use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::{Event, EventWriter, RunRecord, TableError};
 use spools::{Merge, ThreadKey};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use wire::{ProcessSum, Records};
 
 /// Maximum number of rows for which serialization and transfer are separated: the model holds the whole run.
@@ -55,7 +56,10 @@ pub(super) fn write(
     let mut lanes = Lanes::new(roster, N_ROWS_MAX);
     let mut conversion = Conversion::new(roster, sites);
     let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
-    for (node, spools) in by_node(&measured.spools) {
+    let nodes: BTreeSet<&str> = measured.spools.iter().map(|spool| spool.node.as_str()).collect();
+    for node in nodes {
+        // All records of a process are in the spools of its node.
+        let spools: Vec<_> = measured.spools.iter().filter(|spool| spool.node == node).collect();
         let mut merge = Merge::open(&spools, sums.covered(node));
         while let Some(records) = merge.next() {
             let Some((rank, events)) = conversion.events(node, &records) else { continue };
@@ -65,21 +69,15 @@ pub(super) fn write(
         }
         let merged = merge.finish();
         traced.warnings.extend(merged.warnings);
-        let ends_of_node = merged.ends.into_iter();
-        ends.extend(
-            ends_of_node
-                .map(|((process, thread), end)| (ThreadKey::new(node, process, thread), end)),
-        );
+        let key = |(process, thread)| ThreadKey::new(node, process, thread);
+        ends.extend(merged.ends.into_iter().map(|(thread, end)| (key(thread), end)));
         traced.n_missing += merged.n_missing;
     }
     traced.n_events = writer.map_or(Ok(0), EventWriter::finish)?;
-    traced.passages = functions.take_passages(&mut traced.warnings);
-    let (n_function_events, lacks) = functions.finish()?;
-    traced.n_function_events = n_function_events;
-    traced.warnings.extend(lacks);
+    functions.finish(&mut traced)?;
     traced.n_missing += never_arrived(roster, &ends, sums);
     traced.warnings.extend(conversion.finish());
-    let (splits, warnings) = lanes.splits(roster);
+    let (splits, warnings) = lanes.splits();
     traced.splits = splits;
     traced.warnings.extend(warnings);
     Ok(traced)
@@ -101,31 +99,20 @@ fn append(
     writer.insert(open).append(events)
 }
 
-/// Groups spools by node: all records of a process are in the spools of its node.
-fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
-    let mut by_node: BTreeMap<&str, Vec<&Spool>> = BTreeMap::new();
-    for spool in spools {
-        by_node.entry(&spool.node).or_default().push(spool);
-    }
-    by_node
-}
-
 /// Returns the number of records after the last one that arrived from each thread.
 fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &StoredSums) -> u64 {
     let threads = roster.ranks.iter().flat_map(|rank| {
         let threads = rank.report.threads.iter();
         threads.map(move |thread| (rank.report, thread.idx, thread.n_written))
     });
-    threads
-        .map(|(report, thread, n_written)| {
-            let end = ends.get(&ThreadKey::new(&report.node, report.key, thread)).copied();
-            let end = end.unwrap_or(0);
-            let covered = sums.covered(&report.node);
-            let n_in_sums =
-                covered.map_or(0, |it| it.n_within(report.key, thread, (end, n_written)));
-            n_written.saturating_sub(end).saturating_sub(n_in_sums)
-        })
-        .sum()
+    let missing = threads.map(|(report, thread, n_written)| {
+        let end = ends.get(&ThreadKey::new(&report.node, report.key, thread)).copied();
+        let end = end.unwrap_or(0);
+        let covered = sums.covered(&report.node);
+        let n_in_sums = covered.n_within(report.key, thread, (end, n_written));
+        n_written.saturating_sub(end).saturating_sub(n_in_sums)
+    });
+    missing.sum()
 }
 
 /// State needed to convert the records of any process.
@@ -133,8 +120,6 @@ fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &Sto
 struct Conversion<'a> {
     roster: &'a Roster<'a>,
     sites: &'a Sites,
-    /// Positions in [`Roster::ranks`] by node and process.
-    ranks: HashMap<(&'a str, ProcessKey), usize>,
     /// Events of the current batch; the buffer is reused.
     events: Vec<Event>,
     n_unknown_process: u64,
@@ -143,15 +128,13 @@ struct Conversion<'a> {
 
 impl<'a> Conversion<'a> {
     fn new(roster: &'a Roster<'a>, sites: &'a Sites) -> Self {
-        let key = |rank: &RankProcess<'a>| (rank.report.node.as_str(), rank.report.key);
-        let ranks = roster.ranks.iter().enumerate().map(|(idx, rank)| (key(rank), idx)).collect();
-        Self { roster, sites, ranks, events: Vec::new(), n_unknown_process: 0, n_unknown_kind: 0 }
+        Self { roster, sites, events: Vec::new(), n_unknown_process: 0, n_unknown_kind: 0 }
     }
 
     /// Returns the rank's position and its events; `None` if the process is unknown.
     fn events(&mut self, node: &str, records: &Records) -> Option<(usize, &[Event])> {
         self.events.clear();
-        let Some(idx) = self.ranks.get(&(node, records.process)).copied() else {
+        let Some(idx) = self.roster.position(node, records.process) else {
             self.n_unknown_process += records.records.len() as u64;
             return None;
         };
@@ -239,7 +222,8 @@ impl<'a> Lanes<'a> {
     }
 
     /// Returns each world's serialization and transfer efficiency, and sentences about those that could not be computed.
-    fn splits(mut self, roster: &Roster<'_>) -> (Vec<Option<Split>>, Vec<String>) {
+    fn splits(mut self) -> (Vec<Option<Split>>, Vec<String>) {
+        let roster = self.roster;
         if self.is_too_long {
             let why = "The trace is too long to tell serialization from transfer; trace a shorter run for that.";
             return (vec![None; roster.worlds.len()], vec![why.to_owned()]);
@@ -253,9 +237,8 @@ impl<'a> Lanes<'a> {
             match ideal_network::run(&lanes) {
                 Ok(ideal) => split(roster.of_world(world), ideal.elapsed_ns),
                 Err(stalled) => {
-                    warnings.push(format!(
-                        "Serialization and transfer cannot be told apart: {stalled}."
-                    ));
+                    let why = "Serialization and transfer cannot be told apart";
+                    warnings.push(format!("{why}: {stalled}."));
                     None
                 }
             }
@@ -263,9 +246,9 @@ impl<'a> Lanes<'a> {
         (splits.collect(), warnings)
     }
 
-    fn lanes(&mut self, world: &WorldRanks) -> Vec<ThreadTimeline> {
-        let mut of_world = self.builders.split_off(&(world.ranks.start, 0));
-        let mut later = of_world.split_off(&(world.ranks.end, 0));
+    fn lanes(&mut self, world: &Range<usize>) -> Vec<ThreadTimeline> {
+        let mut of_world = self.builders.split_off(&(world.start, 0));
+        let mut later = of_world.split_off(&(world.end, 0));
         self.builders.append(&mut later);
         let lane = |((rank, thread), builder): ((usize, u32), ThreadTimelineBuilder)| {
             let process = &self.roster.ranks[rank];

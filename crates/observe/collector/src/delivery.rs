@@ -3,7 +3,7 @@
 
 use super::Collector;
 use super::link::{Connection, News};
-use super::plan::{self, Milestone};
+use super::plan::{self, Delivery, Milestone};
 use super::process::Observed;
 use events::RegionCounters;
 use std::collections::BTreeMap;
@@ -132,7 +132,7 @@ impl Collector {
             while let Some(records) = process.next_records() {
                 self.spill.keep_records(&records);
                 // Saved or lost, the records must make room for later ones.
-                process.acknowledge(records.thread, records.end());
+                process.acknowledge(records.thread, Delivery::Single, records.end());
             }
         }
     }
@@ -235,7 +235,7 @@ impl Collector {
         match message {
             ToCollector::Acknowledge { process, thread, up_to } => {
                 if let Some(process) = self.processes.get_mut(process) {
-                    process.acknowledge(thread, up_to);
+                    process.acknowledge(thread, Delivery::Single, up_to);
                 }
             }
             ToCollector::Summed { number } => self.acknowledge_sums(number),
@@ -258,9 +258,8 @@ impl Collector {
                 }
             }
             ToCollector::Events { shapes, flush_every_ms, read_every_ms } => {
-                self.schedule
-                    .pace
-                    .set_awaited_interval(Duration::from_millis(read_every_ms.into()));
+                let read_every = Duration::from_millis(read_every_ms.into());
+                self.schedule.pace.set_awaited_interval(read_every);
                 self.take_shapes(shapes, flush_every_ms);
             }
             ToCollector::Summarize { process, events } => self.take_wish(process, events),
@@ -294,11 +293,8 @@ mod tests {
     fn the_longest_regions_stay_and_the_rest_is_added_up() {
         check(&[], 2, &[]);
         check(&[(1, 5, 10)], 2, &[(1, 5, 10)]);
-        check(
-            &[(1, 5, 10), (2, 5, 30), (3, 6, 20), (4, 5, 1)],
-            2,
-            &[(2, 5, 30), (3, 6, 20), (0, 5, 11)],
-        );
+        let four = [(1, 5, 10), (2, 5, 30), (3, 6, 20), (4, 5, 1)];
+        check(&four, 2, &[(2, 5, 30), (3, 6, 20), (0, 5, 11)]);
         check(&[(1, 5, 10), (0, 5, 30), (2, 6, 20)], 1, &[(2, 6, 20), (0, 5, 40)]);
         check(&[(1, 5, 10), (2, 6, 20)], 0, &[(0, 5, 10), (0, 6, 20)]);
     }

@@ -182,11 +182,7 @@ pub fn as_analyzer(
     let record = channel::read_record(&mut deadline_stream)?;
     let mut handshake = Handshake::answering(&prologue(run.run), run.secret.bytes());
     let plain = handshake.open(&record)?;
-    let hello = unversioned::<Hello>(&plain).map_err(HandshakeError::from);
-    let judged = hello.and_then(|hello| match refusal(&hello) {
-        Some(reason) => Err(HandshakeError::Refused { reason }),
-        None => Ok(hello),
-    });
+    let judged = unversioned(&plain).map_err(HandshakeError::from).and_then(checked);
     let report_every_ms = run.report_every_ms;
     let verdict = match &judged {
         Ok(_) => Verdict::Welcome { report_every_ms },
@@ -233,10 +229,12 @@ fn read_magic(stream: &mut impl Read) -> Result<(), HandshakeError> {
     Err(earlier_version(&beginning).map_or(HandshakeError::NotACollector, earlier))
 }
 
-fn refusal(hello: &Hello) -> Option<String> {
+/// Refuses a collector whose node has no name for a file.
+fn checked(hello: Hello) -> Result<Hello, HandshakeError> {
     let is_name = !hello.node.is_empty()
         && hello.node.len() <= 255
         && !hello.node.starts_with('.')
         && hello.node.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
-    (!is_name).then(|| "its node's name cannot be a file's name; rename the host".to_owned())
+    let reason = || "its node's name cannot be a file's name; rename the host".to_owned();
+    is_name.then_some(hello).ok_or_else(|| HandshakeError::Refused { reason: reason() })
 }

@@ -72,18 +72,12 @@ impl Default for CollectorOptions {
     }
 }
 
-/// Reason why a node has no collector.
+/// The node's folder in shared memory cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CollectorError {
-    /// The node's folder cannot be used.
-    #[error("cannot use the folder `{path}` in shared memory; check that it is writable")]
-    Folder {
-        /// Path of the folder.
-        path: PathBuf,
-        /// Reason.
-        source: std::io::Error,
-    },
+#[error("cannot use the folder `{path}` in shared memory; check that it is writable")]
+pub struct CollectorError {
+    path: PathBuf,
+    source: std::io::Error,
 }
 
 /// Collector of one node.
@@ -173,7 +167,7 @@ impl Collector {
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
         setrlimit(Resource::Nofile, limit).ok();
-        let fail = |source| CollectorError::Folder { path: environment.run_dir(), source };
+        let fail = |source| CollectorError { path: environment.run_dir(), source };
         let Some(folder) = NodeFolder::take(environment, node).map_err(fail)? else {
             return Ok(None);
         };
@@ -253,7 +247,7 @@ impl Collector {
         }
         if self.orders_wait {
             self.processes.iter_mut().for_each(Observed::pass_orders);
-            self.orders_wait = self.processes.iter().any(Observed::has_orders);
+            self.orders_wait = self.processes.iter().any(|process| process.control.has_orders());
         }
         match self.analyzer_state() {
             AnalyzerState::GivenUp => self.spill_all(now),
@@ -284,7 +278,7 @@ impl Collector {
     }
 
     fn follow(&mut self, mut process: Observed, now: Instant) {
-        if let Some(pidfd) = process.pidfd() {
+        if let Some(pidfd) = &process.pidfd {
             self.ends.add(pidfd, process.key.pid);
         }
         process.set_request(self.sums.request(process.key));

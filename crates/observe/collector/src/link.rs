@@ -88,34 +88,24 @@ impl Link {
                 Err(TryRecvError::Empty) => {}
                 Ok(Ok(authenticated)) => {
                     news.welcomed = Some(authenticated.report_every_ms);
-                    self.rise(authenticated, now);
-                    if let LinkState::Up(connection) = &mut self.state
-                        && !connection.exchange(&mut news.messages).unwrap_or(false)
-                    {
-                        news.lost = true;
-                        self.lost_at = now;
-                        self.wait(now);
+                    match Connection::new(authenticated) {
+                        Ok(connection) => self.state = LinkState::Up(Box::new(connection)),
+                        Err(_) => self.wait(now),
                     }
                 }
                 // The peer that answered is not (yet) this run's analyzer.
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.wait(now),
             },
-            LinkState::Up(connection) => {
-                if !connection.exchange(&mut news.messages).unwrap_or(false) {
-                    news.lost = true;
-                    self.lost_at = now;
-                    self.wait(now);
-                }
-            }
+            LinkState::Up(_) => {}
+        }
+        if let LinkState::Up(connection) = &mut self.state
+            && !connection.exchange(&mut news.messages).unwrap_or(false)
+        {
+            news.lost = true;
+            self.lost_at = now;
+            self.wait(now);
         }
         news
-    }
-
-    fn rise(&mut self, authenticated: AuthenticatedConnection, now: Instant) {
-        match Connection::new(authenticated) {
-            Ok(connection) => self.state = LinkState::Up(Box::new(connection)),
-            Err(_) => self.wait(now),
-        }
     }
 
     fn wait(&mut self, now: Instant) {

@@ -102,6 +102,15 @@ pub(crate) struct ReadProgress {
     summed: DeliveryPath,
 }
 
+/// Path on which records are delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// One by one.
+    Single,
+    /// As part of a sum.
+    Summed,
+}
+
 /// Positions up to which records were delivered on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DeliveryPath {
@@ -114,14 +123,6 @@ impl DeliveryPath {
     /// delivered on either path.
     fn safe_up_to(&self, sent: u64) -> u64 {
         if self.handed <= self.safe { sent } else { self.safe }
-    }
-
-    fn acknowledge(&mut self, up_to: u64) -> bool {
-        let news = self.safe < up_to && up_to <= self.handed;
-        if news {
-            self.safe = up_to;
-        }
-        news
     }
 }
 
@@ -155,17 +156,20 @@ impl ReadProgress {
         self.sent = self.sent.max(end);
     }
 
-    /// Notes that all individually delivered records before `up_to` are safe; returns true if that is new.
+    /// Notes that all records before `up_to` that were delivered on one path are safe; returns true if that is new.
     ///
     /// Never goes past what was sent: an acknowledgment of an earlier connection may arrive late, and must not
     /// cause records to be dropped.
-    pub(crate) fn acknowledge(&mut self, up_to: u64) -> bool {
-        self.single.acknowledge(up_to)
-    }
-
-    /// Notes the same for summed records.
-    pub(crate) fn acknowledge_sums(&mut self, up_to: u64) -> bool {
-        self.summed.acknowledge(up_to)
+    pub(crate) fn acknowledge(&mut self, path: Delivery, up_to: u64) -> bool {
+        let path = match path {
+            Delivery::Single => &mut self.single,
+            Delivery::Summed => &mut self.summed,
+        };
+        let is_new = path.safe < up_to && up_to <= path.handed;
+        if is_new {
+            path.safe = up_to;
+        }
+        is_new
     }
 
     /// Returns the position up to which the ring may be freed, if it is new.
@@ -317,7 +321,7 @@ mod tests {
     fn check_acknowledge(up_to: u64, expected: u64) {
         let mut progress = ReadProgress::at(5);
         progress.hand_over(10);
-        assert_eq!(progress.acknowledge(up_to), expected != 5);
+        assert_eq!(progress.acknowledge(Delivery::Single, up_to), expected != 5);
         assert_eq!(progress.settle(), (expected != 5).then_some(expected));
         assert_eq!(progress.acknowledged, expected);
     }
@@ -339,8 +343,8 @@ mod tests {
         progress.add_up(6);
         progress.hand_over(9);
         progress.add_up(10);
-        progress.acknowledge(single);
-        progress.acknowledge_sums(summed);
+        progress.acknowledge(Delivery::Single, single);
+        progress.acknowledge(Delivery::Summed, summed);
         progress.settle();
         assert_eq!(progress.acknowledged, expected);
     }
@@ -361,11 +365,8 @@ mod tests {
         progress.hand_over(10);
         progress.rewind();
         assert_eq!(progress.next_batch(10), Some((5, 5)));
-        let mut stage = Stage {
-            reached: Milestone::Gone,
-            reported: Milestone::Gone,
-            kept: Milestone::Finalizing,
-        };
+        let (reached, kept) = (Milestone::Gone, Milestone::Finalizing);
+        let mut stage = Stage { reached, reported: reached, kept };
         assert!(!stage.is_news());
         stage.rewind();
         assert!(stage.is_news());

@@ -33,8 +33,10 @@ pub(crate) struct Observed {
     pub(crate) last_report: Option<Instant>,
     pub(crate) segment: SegmentReader,
     pub(crate) control: ProcessOrders,
-    path: PathBuf,
-    pidfd: Option<OwnedFd>,
+    /// Path of the segment.
+    pub(crate) path: PathBuf,
+    /// Handle that becomes readable when the process ends.
+    pub(crate) pidfd: Option<OwnedFd>,
     /// Ticks, and nanoseconds since 1970, at which its end was noticed.
     ended_at: Option<(u64, u64)>,
     threads: Vec<Following>,
@@ -75,16 +77,6 @@ impl Observed {
         };
         process.watch();
         Ok(process)
-    }
-
-    /// Returns the path of the segment.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the handle that becomes readable when the process ends.
-    pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
-        self.pidfd.as_ref()
     }
 
     /// Updates the stage of the process.
@@ -136,11 +128,6 @@ impl Observed {
     /// Returns whether the process takes orders.
     pub(crate) fn is_tuned(&self) -> bool {
         self.stage.reached == Milestone::Running && self.segment.orders().is_some()
-    }
-
-    /// Returns whether orders are waiting for room in the mailbox.
-    pub(crate) fn has_orders(&self) -> bool {
-        self.control.has_orders()
     }
 
     /// Passes orders to the mailbox, as far as it has room.
@@ -220,6 +207,10 @@ impl Observed {
         if clock.last_ticks <= clock.first_ticks {
             (clock.last_ticks, clock.last_ns) = (now_ticks, now_ns);
         }
+        let communicators = self.segment.communicators().into_iter();
+        let communicators = communicators
+            .map(|(id, world_ranks)| CommunicatorReport { id: CommunicatorId(id), world_ranks })
+            .collect();
         ProcessReport {
             key: self.key,
             node: node.to_owned(),
@@ -242,12 +233,7 @@ impl Observed {
             library: view.library,
             program: view.program,
             modules: String::new(),
-            communicators: self
-                .segment
-                .communicators()
-                .into_iter()
-                .map(|(id, world_ranks)| CommunicatorReport { id: CommunicatorId(id), world_ranks })
-                .collect(),
+            communicators,
             threads: self.segment.threads().map(thread_report).collect(),
         }
     }
@@ -261,7 +247,7 @@ fn thread_report(thread: ThreadView<'_>) -> ThreadReport {
         peers: thread.peers(),
         in_call: thread
             .in_call()
-            .map(|call| InCall { operation: call.operation, address: call.address }),
+            .map(|ring::InCall { operation, address }| InCall { operation, address }),
         since: Ticks(thread.since_ticks()),
         calls_without_region: thread.calls_without_region(),
         n_written: thread.n_written(),

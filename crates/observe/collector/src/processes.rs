@@ -63,20 +63,20 @@ impl Processes {
         if self.paths.contains(path) {
             return None;
         }
-        match Observed::open(path, now) {
-            Ok(process) => return Some(process),
+        let opened = Observed::open(path, now);
+        match &opened {
             // The segment is still being created; the rank rings the doorbell when it is ready.
-            Err(SegmentError::NotASegment { .. }) => {}
+            Ok(_) | Err(SegmentError::NotASegment { .. }) => {}
             Err(error) => {
                 self.refused.insert(path.to_owned(), error.to_string());
             }
         }
-        None
+        opened.ok()
     }
 
     /// Adds a process.
     pub(crate) fn follow(&mut self, process: Observed) {
-        self.paths.insert(process.path().to_owned());
+        self.paths.insert(process.path.clone());
         self.index.insert(process.key, self.list.len());
         self.list.push(process);
     }
@@ -90,8 +90,8 @@ impl Processes {
             if is_done {
                 let n_damages = self.damages.len();
                 self.damages.extend(process.damage().filter(|_| n_damages < N_DAMAGES_MAX));
-                std::fs::remove_file(process.path()).ok();
-                self.paths.remove(process.path());
+                std::fs::remove_file(&process.path).ok();
+                self.paths.remove(&process.path);
                 done.push(process.key);
             }
             !is_done

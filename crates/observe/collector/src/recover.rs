@@ -30,7 +30,8 @@ fn add(
     record: &RunRecord,
     facts: &RunFacts,
 ) -> MeasuredRun {
-    let mut recovery = Recovery::new(measured);
+    let keys = measured.processes.iter().map(|report| (report.node.clone(), report.key));
+    let mut recovery = Recovery { position: keys.zip(0..).collect(), measured };
     files.into_iter().for_each(|path| recovery.take_file(&path));
     if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
         recovery.take_shared_memory(&run_dir(&facts.shm_dir, run), record);
@@ -125,11 +126,6 @@ struct Recovery {
 }
 
 impl Recovery {
-    fn new(measured: MeasuredRun) -> Self {
-        let keys = measured.processes.iter().map(|report| (report.node.clone(), report.key));
-        Self { position: keys.zip(0..).collect(), measured }
-    }
-
     fn take_file(&mut self, path: &Path) {
         if is_snapshot(path) {
             match snapshot::read(path) {
@@ -230,12 +226,10 @@ impl Recovery {
                 node.clone_into(&mut last.node);
             }
         }
-        let bytes = wire::to_bytes(records);
-        let kept = match (spool.as_mut(), bytes) {
-            (Some(spool), Ok(bytes)) => spool.append(&[&bytes]).is_ok(),
-            _ => false,
+        let append = |spool: &mut SpoolWriter| {
+            wire::to_bytes(records).is_ok_and(|bytes| spool.append(&[&bytes]).is_ok())
         };
-        if !kept {
+        if !spool.as_mut().is_some_and(append) {
             self.measured.n_records_lost += records.records.len() as u64;
         }
     }

@@ -44,12 +44,10 @@ impl Collector {
         let until = |at: Instant| at.saturating_duration_since(now);
         let mut rest = until(self.schedule.next_scan).min(self.link.rest(now));
         if self.processes.iter().any(Observed::is_traced) {
-            let next = self.schedule.next_sum_drain;
-            rest = rest.min(until(if self.schedule.is_prompt {
-                self.schedule.next_drain.min(next)
-            } else {
-                next
-            }));
+            rest = rest.min(until(self.schedule.next_sum_drain));
+            if self.schedule.is_prompt {
+                rest = rest.min(until(self.schedule.next_drain));
+            }
         }
         if let Some(next_flush) = self.sums.next_flush() {
             rest = rest.min(until(next_flush));

@@ -6,7 +6,7 @@
 //!   unacknowledged records are still in the rings.
 
 use super::Collector;
-use super::plan::{DrainPace, Milestone};
+use super::plan::{Delivery, DrainPace, Milestone};
 use super::process::Observed;
 use events::ProcessKey;
 use std::collections::{HashMap, VecDeque};
@@ -82,6 +82,10 @@ impl Collector {
             }
             self.sums.builder.set_shapes(shapes);
         }
+        self.renew_requests();
+    }
+
+    fn renew_requests(&mut self) {
         for process in self.processes.iter_mut() {
             process.set_request(self.sums.request(process.key));
         }
@@ -96,11 +100,7 @@ impl Collector {
                     process.set_request(request);
                 }
             }
-            None => {
-                for process in self.processes.iter_mut() {
-                    process.set_request(self.sums.request(process.key));
-                }
-            }
+            None => self.renew_requests(),
         }
     }
 
@@ -121,7 +121,7 @@ impl Collector {
         for (_, ranges) in safe {
             for (key, thread, end) in ranges {
                 if let Some(process) = self.processes.get_mut(key) {
-                    process.acknowledge_sums(thread, end);
+                    process.acknowledge(thread, Delivery::Summed, end);
                 }
             }
         }

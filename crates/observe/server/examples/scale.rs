@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tuner::{TuningOptions, TuningPlan};
-use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::{EventFacts, Secret};
 
@@ -42,32 +41,28 @@ fn main() {
     let arguments = command_line();
     let dir = tempfile::Builder::new().prefix("scale-").tempdir().expect("a folder");
     let shm = tempfile::Builder::new().prefix("scale-").tempdir_in("/dev/shm").expect("a folder");
-    let count = Arc::new(PassageCount::default());
+    let count = Arc::new(AtomicU64::new(0));
     let server = serve(&arguments, dir.path(), &count);
     let nodes = collect(&arguments, shm.path(), server.address());
     let mut ranks = Simulated::make(&arguments, shm.path());
-    let is_known = || server.processes().len() == arguments.n_ranks as usize;
+    let n_known = || server.processes().len();
     let made = Instant::now();
-    wait(Duration::from_secs(60), is_known);
-    println!(
-        "{} ranks are known after {:.1} s",
-        server.processes().len(),
-        made.elapsed().as_secs_f64()
-    );
+    wait(Duration::from_secs(60), || n_known() == arguments.n_ranks as usize);
+    println!("{} ranks are known after {:.1} s", n_known(), made.elapsed().as_secs_f64());
     let (cpu_before, simulation_before) = (cpu_s(false), cpu_s(true));
     let started = Instant::now();
     let mut late = 0_u64;
     while started.elapsed().as_secs_f64() < arguments.seconds {
         ranks.write(&arguments, started.elapsed().as_secs_f64());
-        late = late.max(ranks.n_written.saturating_sub(count.n.load(Ordering::Relaxed)));
+        late = late.max(ranks.n_written.saturating_sub(count.load(Ordering::Relaxed)));
     }
     let took_s = started.elapsed().as_secs_f64();
     let cpu_simulating_s = cpu_s(true) - simulation_before;
     let (n_written, n_dropped) = (ranks.n_written, ranks.n_dropped());
-    let behind = n_written.saturating_sub(n_dropped + count.n.load(Ordering::Relaxed));
+    let behind = n_written.saturating_sub(n_dropped + count.load(Ordering::Relaxed));
     let ended = Instant::now();
     let arrived =
-        wait(Duration::from_secs(20), || n_written - n_dropped <= count.n.load(Ordering::Relaxed));
+        wait(Duration::from_secs(20), || n_written - n_dropped <= count.load(Ordering::Relaxed));
     let cpu_ours_s = cpu_s(false) - cpu_before - cpu_simulating_s;
     println!(
         "| ranks | asked/s | written/s | heard/s | largest lag, events | behind at the end | caught up after, s | dropped | CPU s/s, collectors and analyzer | CPU s/s, simulation |"
@@ -105,13 +100,8 @@ fn command_line() -> Arguments {
     }
 }
 
-/// Number of passages that the tunlet was told about.
-#[derive(Debug, Default)]
-struct PassageCount {
-    n: AtomicU64,
-}
-
-struct Counting(Arc<PassageCount>, Detail);
+/// Adds up the number of passages that it is told about.
+struct Counting(Arc<AtomicU64>, Detail);
 
 impl Tunlet for Counting {
     fn spec(&self) -> TunletSpec {
@@ -134,11 +124,11 @@ impl Tunlet for Counting {
             News::Summary(summary) => summary.attributes[0].n,
             _ => 0,
         };
-        self.0.n.fetch_add(n, Ordering::Relaxed);
+        self.0.fetch_add(n, Ordering::Relaxed);
     }
 }
 
-fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server {
+fn serve(arguments: &Arguments, dir: &Path, count: &Arc<AtomicU64>) -> Server {
     let record = RunRecord::create(&dir.join("record"), RunStart::default()).expect("a record");
     let attribute = EventAttribute {
         name: "work".to_owned(),
@@ -172,8 +162,7 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<PassageCount>) -> Server
         plan: TuningPlan { events: places.map(facts).to_vec(), ..TuningPlan::default() },
         tunlets: vec![Box::new(Counting(Arc::clone(count), arguments.detail))],
         mode: TuningMode::Observe,
-        options: Options::default(),
-        every_passage: false,
+        ..TuningOptions::default()
     };
     Server::start(ServerOptions {
         run: RUN,

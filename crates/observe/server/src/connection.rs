@@ -1,17 +1,17 @@
 //! Connections of collectors: those that prove the run's secret are served, each by a thread of its own, all others only counted.
 
-use super::Shared;
 use super::node_files::NodeSpool;
 use super::node_sums::{BatchOutcome, NodeSums};
+use super::{Shared, lock};
 use channel::{AcceptedConnection, Acceptor, Sealer, StrangerLimits};
 use collector::handshake::{AuthenticatedConnection, HandshakeError, MessageReader, as_analyzer};
 use events::ProcessKey;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tuner::TuningInput;
+use tuner::NodeInput;
 use wire::{FRAMES, ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector};
 
 /// Timeout of a read from a silent collector, after which its clock is asked for or the end is noticed.
@@ -56,7 +56,7 @@ impl ConnectionWriter {
 
     /// Sends `messages` at once; returns false if the connection failed.
     pub(super) fn say_all(&self, messages: &[ToCollector]) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         let said = state.say_all(messages);
         if matches!(said, Err(HandshakeError::Connection(_))) {
             // Part of a record may have been sent, so nothing can follow it. The connection may already be closed.
@@ -121,7 +121,7 @@ impl<'a> Serving<'a> {
     fn new(node: String, writer: ConnectionWriter, shared: &'a Shared) -> Self {
         let spool = shared.files.spool_of(&node);
         let sums = shared.files.sums_of(&node);
-        let (number, ranges) = sums.lock().unwrap_or_else(PoisonError::into_inner).connect();
+        let (number, ranges) = lock(&sums).connect();
         Self { shared, node, writer, spool, sums, number, ranges }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Serving<'a> {
             ToAnalyzer::Summaries(batch) => self.add_up(batch),
             ToAnalyzer::Answer { process, answer } => {
                 if let Some(inbox) = &self.shared.tuning {
-                    inbox.push(TuningInput::Answer { node: self.node.clone(), process, answer });
+                    inbox.push(&self.node, NodeInput::Answer(process, answer));
                 }
             }
             ToAnalyzer::ClockReply { probe, node_ns } => {
@@ -215,7 +215,7 @@ impl<'a> Serving<'a> {
                 }
             }
             ToAnalyzer::Finished { n_lost, warnings } => self.shared.with_intake(|intake| {
-                intake.lose_records(n_lost);
+                intake.n_records_lost += n_lost;
                 warnings.into_iter().for_each(|warning| intake.warn(warning));
                 intake.node(&self.node).finished = true;
             }),
@@ -223,7 +223,7 @@ impl<'a> Serving<'a> {
     }
 
     fn add_up(&self, batch: SummaryBatch) {
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = lock(&self.sums);
         let outcome = sums.take(self.number, &batch);
         drop(sums);
         let number = batch.number;
@@ -232,8 +232,7 @@ impl<'a> Serving<'a> {
             BatchOutcome::Late => return,
             BatchOutcome::Kept => self.shared.with_intake(|intake| intake.n_taken += 1),
             BatchOutcome::Lost(error) => self.shared.with_intake(|intake| {
-                let n_passages = batch.events.iter().map(|event| event.n).sum();
-                intake.lose_records(n_passages);
+                intake.n_records_lost += batch.events.iter().map(|event| event.n).sum::<u64>();
                 intake.warn(format!("sums of function events could not be written ({error}); free room on the disk or choose another folder with `--out`"));
             }),
         }
@@ -246,12 +245,11 @@ impl<'a> Serving<'a> {
     /// Reports a process to the tuning thread, without the data that only the summary needs.
     fn tell_of(&self, report: &ProcessReport) {
         let Some(inbox) = &self.shared.tuning else { return };
-        let offset = self.shared.with_intake(|intake| intake.node(&self.node).clock.best());
+        let clock = self.shared.with_intake(|intake| intake.node(&self.node).clock.estimate(""));
         let mut report = Box::new(ProcessReport { node: self.node.clone(), ..report.clone() });
         report.communicators.clear();
         report.threads.retain(|thread| thread.idx == report.main_thread);
-        let offset_ns = offset.map_or(0, |best| best.offset_ns);
-        inbox.push(TuningInput::Report { report, offset_ns });
+        inbox.push(&self.node, NodeInput::Report(report, clock.offset_ns));
     }
 
     /// Saves the last report of a process to disk before its segment may be removed.
@@ -262,12 +260,12 @@ impl<'a> Serving<'a> {
 
     fn store(&self, mut records: Records) {
         let (process, thread, up_to) = (records.process, records.thread, records.end());
-        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spool = lock(&self.spool);
         let stored = spool.store(&mut records);
         self.shared.with_intake(|intake| {
             intake.n_taken += 1;
             if let Err(loss) = stored {
-                intake.lose_records(loss.n_records);
+                intake.n_records_lost += loss.n_records;
                 intake.warn(loss.to_string());
             }
         });

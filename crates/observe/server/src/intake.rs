@@ -27,7 +27,8 @@ pub(crate) struct Intake {
     /// Message version of a collector from an earlier version, which could not prove anything.
     pub(crate) earlier: Option<u16>,
     n_refused: u64,
-    n_records_lost: u64,
+    /// Number of records lost between ring and disk.
+    pub(crate) n_records_lost: u64,
     /// Number of messages that brought permanent data: records, and last reports.
     pub(crate) n_taken: u64,
 }
@@ -57,10 +58,7 @@ impl NodeState {
 impl Intake {
     /// Returns the state of the node with that name, creating it if needed.
     pub(crate) fn node(&mut self, node: &str) -> &mut NodeState {
-        if !self.nodes.contains_key(node) {
-            self.nodes.insert(node.to_owned(), NodeState::default());
-        }
-        self.nodes.get_mut(node).expect("inserted when it was missing")
+        self.nodes.entry(node.to_owned()).or_default()
     }
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (&String, &NodeState)> {
@@ -102,14 +100,6 @@ impl Intake {
         }
     }
 
-    pub(crate) fn lose_records(&mut self, n_records: u64) {
-        self.n_records_lost += n_records;
-    }
-
-    pub(crate) fn n_records_lost(&self) -> u64 {
-        self.n_records_lost
-    }
-
     /// Returns the last report of every process.
     pub(crate) fn processes(&self) -> impl Iterator<Item = &ProcessReport> {
         self.processes.values()
@@ -117,15 +107,7 @@ impl Intake {
 
     /// Returns the clocks of all nodes.
     pub(crate) fn clocks(&self) -> Vec<NodeClock> {
-        let clock = |(node, state): (&String, &NodeState)| {
-            let estimate = state.clock.best();
-            NodeClock {
-                node: node.clone(),
-                offset_ns: estimate.map_or(0, |best| best.offset_ns),
-                round_trip_ns: estimate.map_or(0, |best| best.round_trip_ns),
-            }
-        };
-        self.nodes.iter().map(clock).collect()
+        self.nodes.iter().map(|(node, state)| state.clock.estimate(node)).collect()
     }
 
     /// Returns all warnings; strangers are only counted, whatever they did.

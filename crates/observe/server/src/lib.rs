@@ -10,7 +10,7 @@
 //! # Not here
 //! The meaning of the numbers (`assemble`); the collector's side (`collector`).
 
-pub mod clock_offset;
+mod clock_offset;
 mod connection;
 mod intake;
 mod node_files;
@@ -33,10 +33,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-use tuner::{TuningInput, TuningOptions};
+use tuner::{NodeInput, TuningOptions};
 use tuning::Inbox;
 use wire::{Order, ProcessReport, Secret, ThreadRange, ToCollector};
 
@@ -168,7 +168,7 @@ impl Server {
 
     /// Returns the number of records lost so far between ring and disk.
     pub fn n_records_lost(&self) -> u64 {
-        self.shared.with_intake(|intake| intake.n_records_lost())
+        self.shared.with_intake(|intake| intake.n_records_lost)
     }
 
     /// Returns whether the collector of `node` is connected.
@@ -218,14 +218,13 @@ impl Server {
             processes: intake.processes().cloned().collect(),
             nodes: intake.clocks(),
             spools: self.shared.files.spools(),
-            n_records_lost: intake.n_records_lost(),
+            n_records_lost: intake.n_records_lost,
             warnings: intake.warnings(n_strangers),
         })
     }
 
     fn stop(&mut self) {
-        let pending_saves =
-            self.shared.pending_saves.lock().unwrap_or_else(PoisonError::into_inner);
+        let pending_saves = lock(&self.shared.pending_saves);
         self.shared.closed.store(true, Ordering::SeqCst);
         // Notified under the lock: a thread about to wait sees `closed`, and a waiting one is woken.
         self.shared.saves_pending.notify_all();
@@ -259,8 +258,7 @@ impl Drop for Server {
 
 impl Shared {
     fn with_intake<T>(&self, act: impl FnOnce(&mut Intake) -> T) -> T {
-        // Every change of the intake is complete before anything can panic.
-        act(&mut self.intake.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.intake))
     }
 
     fn is_closed(&self) -> bool {
@@ -268,8 +266,8 @@ impl Shared {
     }
 
     fn add_writer(&self, node: String, writer: ConnectionWriter, ranges: Vec<ThreadRange>) {
-        let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        let replayed = self.replayed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writers = lock(&self.writers);
+        let replayed = lock(&self.replayed);
         let mut first = replayed.of(&node);
         drop(replayed);
         first.push(ToCollector::Resume { ranges });
@@ -282,18 +280,18 @@ impl Shared {
         writers.push((node.clone(), writer));
         drop(writers);
         if let Some(inbox) = &self.tuning {
-            inbox.push(TuningInput::Collector { node });
+            inbox.push(&node, NodeInput::Collector);
         }
     }
 
     /// Forgets a closed connection, so that later messages are kept for the next one instead of being lost.
     fn forget_writer(&self, gone: &ConnectionWriter) {
-        let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writers = lock(&self.writers);
         writers.retain(|(_, writer)| !writer.is(gone));
     }
 
     fn say_to_all(&self, message: &ToCollector) {
-        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        let writers = lock(&self.writers);
         for (_, writer) in writers.iter() {
             writer.say(message);
         }
@@ -301,9 +299,9 @@ impl Shared {
 
     /// Sends a message to the collector of a node; returns false if none is connected.
     fn say(&self, node: &str, message: &ToCollector) -> bool {
-        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        let writers = lock(&self.writers);
         // Under the lock: a reconnecting collector gets the message either way.
-        self.replayed.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
+        lock(&self.replayed).take(node, message);
         let writer =
             writers.iter().find(|(other, _)| other == node).map(|(_, writer)| writer.clone());
         drop(writers);
@@ -311,7 +309,7 @@ impl Shared {
     }
 
     fn save_soon(&self, save: PendingSave) {
-        self.pending_saves.lock().unwrap_or_else(PoisonError::into_inner).push(save);
+        lock(&self.pending_saves).push(save);
         self.saves_pending.notify_one();
     }
 
@@ -335,7 +333,7 @@ impl Shared {
     }
 
     fn wait_for_saves(&self) -> Vec<PendingSave> {
-        let pending_saves = self.pending_saves.lock().unwrap_or_else(PoisonError::into_inner);
+        let pending_saves = lock(&self.pending_saves);
         let is_idle =
             |pending_saves: &mut Vec<PendingSave>| pending_saves.is_empty() && !self.is_closed();
         let (mut pending_saves, _) = self
@@ -344,6 +342,11 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut pending_saves)
     }
+}
+
+/// Locks a mutex whose contents are complete at every moment, so that a panic elsewhere does no harm.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn order_to_detach(process: ProcessKey) -> ToCollector {

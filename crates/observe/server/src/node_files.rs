@@ -1,14 +1,15 @@
 //! Files of all nodes in the record's spool.
 
 use super::intake::ReceiveProgress;
+use crate::lock;
 use crate::node_sums::NodeSums;
 use run_record::SpoolWriter;
 use run_record::measured::{RECORDS_SUFFIX, SUMS_SUFFIX, Spool};
 use run_record::snapshot::{ANALYZER, SUFFIX};
 use run_record::spool::SpoolError;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use wire::Records;
 
 /// Files by node, each with its own lock.
@@ -45,7 +46,7 @@ impl NodeFiles {
 
     /// Returns the files of call records that exist.
     pub(crate) fn spools(&self) -> Vec<Spool> {
-        let spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        let spools = lock(&self.spools);
         let all = spools.keys().map(|node| (node, self.path(node, RECORDS_SUFFIX)));
         let there = all.filter(|(_, path)| path.exists());
         there.map(|(node, path)| Spool { node: node.clone(), path }).collect()
@@ -57,7 +58,7 @@ impl NodeFiles {
 }
 
 fn of<T>(files: &ByNode<T>, node: &str, new: impl FnOnce() -> T) -> Arc<Mutex<T>> {
-    let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut files = lock(files);
     let file = files.entry(node.to_owned());
     Arc::clone(file.or_insert_with(|| Arc::new(Mutex::new(new()))))
 }
@@ -93,15 +94,20 @@ impl NodeSpool {
             return Ok(());
         }
         let bytes = wire::to_bytes(records).expect("shorter than the message in which they came");
-        self.append(&bytes)
+        append(&mut self.writer, &self.path, &bytes)
             .map_err(|source| Loss { n_records: records.records.len() as u64, source })
     }
+}
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), SpoolError> {
-        let writer = match self.writer.take() {
-            Some(writer) => writer,
-            None => SpoolWriter::create(&self.path)?,
-        };
-        self.writer.insert(writer).append(&[bytes])
-    }
+/// Appends a frame to the file at `path`, created with the first one.
+pub(crate) fn append(
+    writer: &mut Option<SpoolWriter>,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(), SpoolError> {
+    let open = match writer.take() {
+        Some(open) => open,
+        None => SpoolWriter::create(path)?,
+    };
+    writer.insert(open).append(&[bytes])
 }

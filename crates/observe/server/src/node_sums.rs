@@ -7,14 +7,14 @@
 //! # Not here
 //! The collectors' side (`collector::sums`), reading of the file (`assemble::sums`).
 
+use crate::node_files::append;
 use events::ProcessKey;
 use files::Draft;
 use run_record::SpoolWriter;
 use run_record::spool::SpoolError;
-use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::PathBuf;
-use wire::{EventSummary, SummaryBatch, ThreadRange};
+use wire::{BatchTotals, CoveredRecords, SummaryBatch, ThreadRange};
 
 /// Length in bytes above which the file is rewritten.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -26,25 +26,9 @@ pub(crate) struct NodeSums {
     writer: Option<SpoolWriter>,
     /// Length in bytes above which the file is rewritten next.
     n_bytes_max: u64,
-    threads: HashMap<(ProcessKey, u32), CoveredRecords>,
-    events: BTreeMap<u32, EventSummary>,
-    n_unmatched: u64,
+    totals: BatchTotals,
     /// Number of the latest connection; batches from earlier ones are ignored.
     connection: u64,
-}
-
-/// Records of a thread that are covered by sums.
-#[derive(Debug, Default)]
-struct CoveredRecords {
-    /// Covered records in order, from first to before end.
-    spans: Vec<(u64, u64)>,
-    open: Vec<(u32, u64)>,
-}
-
-impl CoveredRecords {
-    fn end(&self) -> u64 {
-        self.spans.last().map_or(0, |(_, end)| *end)
-    }
 }
 
 /// Result of taking a batch.
@@ -65,9 +49,7 @@ impl NodeSums {
             path,
             writer: None,
             n_bytes_max: FILE_BYTES_MAX,
-            threads: HashMap::new(),
-            events: BTreeMap::new(),
-            n_unmatched: 0,
+            totals: BatchTotals::default(),
             connection: 0,
         }
     }
@@ -80,23 +62,25 @@ impl NodeSums {
                 process: *process,
                 thread: *thread,
                 first: 0,
-                end: covered.end(),
+                end: end_of(covered),
                 open: covered.open.clone(),
             };
-        (self.connection, self.threads.iter().map(range).collect())
+        (self.connection, self.totals.threads.iter().map(range).collect())
     }
 
     /// Takes a batch that came over `connection`.
     pub(crate) fn take(&mut self, connection: u64, batch: &SummaryBatch) -> BatchOutcome {
-        let end_of = |range: &ThreadRange| {
-            self.threads.get(&(range.process, range.thread)).map_or(0, CoveredRecords::end)
+        let is_covered = |range: &ThreadRange| {
+            let covered = self.totals.threads.get(&(range.process, range.thread));
+            covered.is_some_and(|covered| range.first < end_of(covered))
         };
-        let is_known = batch.ranges.iter().any(|range| range.first < end_of(range));
+        let is_known = batch.ranges.iter().any(is_covered);
         if connection != self.connection || is_known {
             return BatchOutcome::Late;
         }
-        let kept = self.append(batch);
-        self.add(batch);
+        let bytes = wire::to_bytes(batch).expect("shorter than the message in which it came");
+        let kept = append(&mut self.writer, &self.path, &bytes);
+        self.totals.add(batch);
         if let Err(error) = kept {
             return BatchOutcome::Lost(error);
         }
@@ -106,32 +90,6 @@ impl NodeSums {
             self.rewrite().ok();
         }
         BatchOutcome::Kept
-    }
-
-    fn append(&mut self, batch: &SummaryBatch) -> Result<(), SpoolError> {
-        let bytes = wire::to_bytes(batch).expect("shorter than the message in which it came");
-        let writer = match self.writer.take() {
-            Some(writer) => writer,
-            None => SpoolWriter::create(&self.path)?,
-        };
-        self.writer.insert(writer).append(&[&bytes])
-    }
-
-    fn add(&mut self, batch: &SummaryBatch) {
-        for event in &batch.events {
-            let sum = self.events.entry(event.event);
-            sum.or_insert_with(|| EventSummary { event: event.event, ..EventSummary::default() })
-                .merge(event);
-        }
-        self.n_unmatched += batch.n_unmatched;
-        for range in &batch.ranges {
-            let covered = self.threads.entry((range.process, range.thread)).or_default();
-            match covered.spans.last_mut() {
-                Some((_, end)) if *end == range.first => *end = range.end,
-                _ => covered.spans.push((range.first, range.end)),
-            }
-            covered.open.clone_from(&range.open);
-        }
     }
 
     /// Writes everything as one batch and replaces the file with it.
@@ -151,7 +109,7 @@ impl NodeSums {
     }
 
     fn whole(&self) -> SummaryBatch {
-        let ranges = self.threads.iter().flat_map(|((process, thread), covered)| {
+        let ranges = self.totals.threads.iter().flat_map(|((process, thread), covered)| {
             covered.spans.iter().map(|(first, end)| ThreadRange {
                 process: *process,
                 thread: *thread,
@@ -162,17 +120,22 @@ impl NodeSums {
         });
         SummaryBatch {
             number: 0,
-            events: self.events.values().cloned().collect(),
+            events: self.totals.events.values().cloned().collect(),
             ranges: ranges.collect(),
-            n_unmatched: self.n_unmatched,
+            n_unmatched: self.totals.n_unmatched,
         }
     }
+}
+
+fn end_of(covered: &CoveredRecords) -> u64 {
+    covered.spans.last().map_or(0, |(_, end)| *end)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use run_record::SpoolReader;
+    use wire::EventSummary;
 
     const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
 

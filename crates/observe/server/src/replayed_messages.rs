@@ -21,10 +21,11 @@ impl ReplayedMessages {
     pub(crate) fn take(&mut self, node: &str, message: &ToCollector) {
         match message {
             ToCollector::Events { .. } => {
-                self.node(node).events = Some(message.clone());
+                self.nodes.entry(node.to_owned()).or_default().events = Some(message.clone());
             }
             ToCollector::Summarize { process, .. } => {
-                self.node(node).requests.insert(*process, message.clone());
+                let requests = &mut self.nodes.entry(node.to_owned()).or_default().requests;
+                requests.insert(*process, message.clone());
             }
             _ => {}
         }
@@ -34,13 +35,6 @@ impl ReplayedMessages {
     pub(crate) fn of(&self, node: &str) -> Vec<ToCollector> {
         let Some(node) = self.nodes.get(node) else { return Vec::new() };
         node.events.iter().chain(node.requests.values()).cloned().collect()
-    }
-
-    fn node(&mut self, node: &str) -> &mut Node {
-        if !self.nodes.contains_key(node) {
-            self.nodes.insert(node.to_owned(), Node::default());
-        }
-        self.nodes.get_mut(node).expect("inserted when it was missing")
     }
 }
 

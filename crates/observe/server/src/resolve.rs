@@ -4,8 +4,7 @@
 //! numbered in the order in which they are named, so that they have the same numbers everywhere.
 //!
 //! # Not here
-//! Checking of names (`app_description::check`, with [`Names`] for the program), and a rank's part of a
-//! plan ([`TuningPlan::install`]).
+//! Checking of names (`app_description::check`), and a rank's part of a plan ([`TuningPlan::install`]).
 
 mod patterns;
 mod sites;
@@ -14,9 +13,9 @@ use app_description::{
     Application, ChangeKind, FunctionFacts, Passed, ProgramNames, RankSet, TuningPoint,
     VariableFacts,
 };
-use sites::{Modules, Sites, look_up};
+use sites::{Sites, look_up};
 use std::path::PathBuf;
-use symbols::{Function, LookupError, Parameter, Passing, Program};
+use symbols::{Access, AccessKind, Function, LookupError, Parameter, Passing, Program};
 use thiserror::Error;
 use tuner::plan::{PlannedChange, PlannedPoint, TuningPlan};
 use wire::control::Replacement;
@@ -26,14 +25,9 @@ use wire::facts::EventFacts;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// A name cannot be found.
-    #[error("{part}: {source}")]
-    Name {
-        /// Part of the description that names it.
-        part: String,
-        /// Cause.
-        source: LookupError,
-    },
+    /// A name in this part of the description cannot be found.
+    #[error("{0}: {1}")]
+    Name(String, #[source] LookupError),
     /// An attribute cannot be read.
     #[error("attribute `{attribute}` of event `{event}` cannot be read: {reason}")]
     Unreadable {
@@ -44,24 +38,14 @@ pub enum ResolveError {
         /// Reason, with advice.
         reason: &'static str,
     },
-    /// Two events are at the same place.
+    /// This event, at this function, is at the same place as another event.
     #[error(
-        "event `{event}` is at the same place as another event: `{function}` is the same function; keep one of them"
+        "event `{0}` is at the same place as another event: `{1}` is the same function; keep one of them"
     )]
-    Taken {
-        /// Name of the second event.
-        event: String,
-        /// Name that it uses for the function.
-        function: String,
-    },
-    /// The type of a value is unknown.
-    #[error(
-        "the type of tuning point `{point}` is unknown; add `type` to it, or compile with `-g`"
-    )]
-    UnknownType {
-        /// The tuning point.
-        point: String,
-    },
+    Taken(String, String),
+    /// The type of this tuning point is unknown.
+    #[error("the type of tuning point `{0}` is unknown; add `type` to it, or compile with `-g`")]
+    UnknownType(String),
     /// A pattern matches no function.
     #[error(
         "no function of `{program}` that can have probes matches `{pattern}`; `sintonia functions {program}` lists them"
@@ -88,11 +72,10 @@ pub fn resolve(
     program: &Program,
 ) -> Result<(Application, TuningPlan), ResolveError> {
     let application = app_description::complete(application, &Names::of(program));
-    let mut modules = Modules::of(program);
-    let mut sites = Sites::default();
+    let mut sites = Sites::of(program);
     let mut events = Vec::new();
     for event in &application.events {
-        let attributes = sites.add_event(events.len(), event, program, &mut modules)?;
+        let attributes = sites.add_event(events.len(), event)?;
         let names = event.attributes.iter().map(|attribute| attribute.name.clone());
         let kinds = attributes.iter().map(|attribute| attribute.kind);
         events.push(EventFacts {
@@ -105,12 +88,12 @@ pub fn resolve(
     let mut points = Vec::new();
     for point in &application.tuning_points {
         let ranks = application.actors[point.actor].ranks.clone();
-        points.push(planned(point, ranks, program, &mut sites, &mut modules)?);
+        points.push(planned(point, ranks, &mut sites)?);
     }
-    let probed = patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
+    let probed = patterns::add(&mut events, patterns, &mut sites)?;
     let warnings = patterns::warnings(patterns, program)?;
     let names = names_of(&application, &points);
-    let (modules, sites) = (modules.list, sites.list);
+    let (modules, sites) = (sites.modules, sites.list);
     let plan = TuningPlan { modules, sites, events, probed, points, names, warnings };
     Ok((application, plan))
 }
@@ -133,37 +116,34 @@ fn names_of(application: &Application, points: &[PlannedPoint]) -> Vec<(u32, Str
 fn planned(
     point: &TuningPoint,
     ranks: RankSet,
-    program: &Program,
-    sites: &mut Sites,
-    modules: &mut Modules,
+    sites: &mut Sites<'_>,
 ) -> Result<PlannedPoint, ResolveError> {
+    let program = sites.program;
     let part = || format!("tuning point `{}`", point.name);
-    let site = sites.add(look_up(part, program.function(&point.sync_function))?, modules);
+    let site = sites.add(look_up(part, program.function(&point.sync_function))?);
     sites.site(site).is_sync = true;
     let change = match &point.change {
         ChangeKind::Variable(name) => {
             let variable = look_up(part, program.variable(name))?;
-            let at = modules.location(&variable.module, &variable.build_id, variable.address);
-            PlannedChange::Set { at }
+            PlannedChange::Set { at: sites.variable(&variable) }
         }
         ChangeKind::Call(name) => {
             let function = look_up(part, program.function(name))?;
             let returns = function.returns.as_ref().and_then(|returned| returned.kind);
-            PlannedChange::Call { function: modules.location_of(function), returns }
+            PlannedChange::Call { function: sites.function(function), returns }
         }
         ChangeKind::Load(path) => PlannedChange::Load { path: path.clone() },
         ChangeKind::Replace { function, by } => {
-            let replaced = sites.add(look_up(part, program.function(function))?, modules);
+            let replaced = sites.add(look_up(part, program.function(function))?);
             let by = if ChangeKind::library_of(by).is_some() {
                 Replacement::Exported(by.clone())
             } else {
-                let by = look_up(part, program.function(by))?;
-                Replacement::Function(modules.location_of(by))
+                Replacement::Function(sites.function(look_up(part, program.function(by))?))
             };
             PlannedChange::Replace { site: replaced, by }
         }
     };
-    let unknown = || ResolveError::UnknownType { point: point.name.clone() };
+    let unknown = || ResolveError::UnknownType(point.name.clone());
     let kind = point.kind.ok_or_else(unknown)?;
     Ok(PlannedPoint { sync: (site, point.sync_place), kind, change, ranks })
 }
@@ -214,7 +194,9 @@ impl ProgramNames for Names<'_> {
         let is_own = *variable.module == *self.program.path();
         // Not all functions of a stripped program are known.
         let is_stripped = self.program.is_stripped() && !self.program.has_debug_info();
-        let is_read = !is_own || is_stripped || self.program.readers(&variable).is_read();
+        let may_read = |access: &Access| access.kind != AccessKind::Write;
+        let is_read =
+            !is_own || is_stripped || self.program.accesses(&variable).iter().any(may_read);
         let remedy = "name the variable that its loops read";
         (!is_read).then(|| {
             format!("no instruction reads `{name}`, so changing it has no effect; {remedy}")

@@ -4,7 +4,7 @@
 //! - Writing records to disk never waits for tunlets: events that arrive too fast are not delivered to them, and
 //!   are counted. Answers and actions are always delivered.
 
-use crate::Shared;
+use crate::{Shared, lock};
 use events::tuning::TuningLine;
 use events::{CallRecord, CodeAddress, FunctionKind};
 use run_record::TuningWriter;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use symbols::Resolver;
-use tuner::{Outlet, Tuner, TuningInput, TuningOptions};
+use tuner::{NodeInput, Outlet, Tuner, TuningOptions};
 use wire::{Records, SummaryBatch, ToCollector};
 
 /// Longest time between two ticks of the conductor.
@@ -36,8 +36,8 @@ pub(crate) fn start(
 fn run(mut tuner: Tuner<RunOutlet>, clock: &RunClock, inbox: &Inbox) -> Vec<String> {
     loop {
         let batch = inbox.take(TICK);
-        for input in batch.inputs {
-            tuner.hear(clock.now_s(), input);
+        for (node, input) in batch.inputs {
+            tuner.hear(clock.now_s(), node, input);
         }
         tuner.pass_time(clock.now_s());
         if batch.is_last {
@@ -121,7 +121,7 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<TuningInput>,
+    waiting: VecDeque<(String, NodeInput)>,
     n_events: usize,
     n_batches: usize,
     n_unheard: u64,
@@ -131,8 +131,8 @@ struct State {
 /// Items taken from the queue.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// The items, in order of arrival.
-    inputs: VecDeque<TuningInput>,
+    /// The items with their nodes, in order of arrival.
+    inputs: VecDeque<(String, NodeInput)>,
     /// Number of events that found no room since the start.
     n_unheard: u64,
     /// True if the queue is closed, so that no more items will come.
@@ -141,8 +141,8 @@ pub(crate) struct Batch {
 
 impl Inbox {
     /// Adds an item other than records.
-    pub(crate) fn push(&self, input: TuningInput) {
-        self.with(|state| state.waiting.push_back(input));
+    pub(crate) fn push(&self, node: &str, input: NodeInput) {
+        self.with(|state| state.waiting.push_back((node.to_owned(), input)));
         self.bell.notify_one();
     }
 
@@ -165,7 +165,7 @@ impl Inbox {
             state.n_events += own.len();
             let (process, thread, first) = (records.process, records.thread, records.first);
             let records = Records { process, thread, first, records: own };
-            state.waiting.push_back(TuningInput::Records { node: node.to_owned(), records });
+            state.waiting.push_back((node.to_owned(), NodeInput::Records(records)));
         });
         self.bell.notify_one();
     }
@@ -177,7 +177,7 @@ impl Inbox {
         self.with(|state| {
             if state.n_batches < N_BATCHES_MAX {
                 state.n_batches += 1;
-                state.waiting.push_back(TuningInput::Sums { node: node.to_owned(), batch });
+                state.waiting.push_back((node.to_owned(), NodeInput::Sums(batch)));
             } else {
                 state.n_unheard += batch.events.iter().map(|event| event.n).sum::<u64>();
             }
@@ -193,7 +193,7 @@ impl Inbox {
 
     /// Removes and returns all items; waits for one for at most `patience`.
     pub(crate) fn take(&self, patience: Duration) -> Batch {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.state);
         let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
         let (mut state, _) = self
             .bell
@@ -208,7 +208,7 @@ impl Inbox {
     }
 
     fn with(&self, act: impl FnOnce(&mut State)) {
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        act(&mut lock(&self.state));
     }
 }
 
@@ -231,8 +231,8 @@ mod tests {
         inbox.push_records("n", &records(FunctionKind::Action, 2));
         inbox.close();
         let batch = inbox.take(Duration::ZERO);
-        let n_records = batch.inputs.iter().map(|input| match input {
-            TuningInput::Records { records, .. } => records.records.len(),
+        let n_records = batch.inputs.iter().map(|(_, input)| match input {
+            NodeInput::Records(records) => records.records.len(),
             _ => 0,
         });
         assert_eq!(n_records.collect::<Vec<_>>(), [N_EVENTS_MAX, 2]);

@@ -13,7 +13,7 @@ pub(crate) fn find(path: &Path, elf: &Elf) -> Option<(PathBuf, Option<PathBuf>)>
         return Some((path.to_owned(), shared_file(path, elf)));
     }
     let is_right = |candidate: &PathBuf| {
-        let found = Elf::open(candidate).ok()?;
+        let found = Elf::open(candidate)?;
         // A package of another version would give wrong lines.
         (found.has_debug_info && found.build_id == elf.build_id)
             .then(|| shared_file(candidate, &found))
@@ -41,5 +41,5 @@ fn candidates(path: &Path, elf: &Elf) -> impl Iterator<Item = PathBuf> {
 fn shared_file(path: &Path, elf: &Elf) -> Option<PathBuf> {
     let link = elf.shared_debug_link.as_ref()?;
     let shared = path.canonicalize().ok()?.parent()?.join(link);
-    Elf::open(&shared).is_ok_and(|found| found.can_be_unpacked).then_some(shared)
+    Elf::open(&shared).is_some_and(|found| found.can_be_unpacked).then_some(shared)
 }

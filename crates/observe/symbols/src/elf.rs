@@ -6,7 +6,6 @@ use object::read::elf::{ElfFile64, Sym, SymbolTable};
 use object::{CompressionFormat, Endianness, Object, ObjectSection, ObjectSegment};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 /// Maximum compression ratio of zlib (zlib.net, "Technical Details": 1032 to 1).
 const N_TIMES_MAX: u64 = 1032;
@@ -14,16 +13,6 @@ const N_TIMES_MAX: u64 = 1032;
 /// ELF file whose parts are read on demand.
 type File64<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
 type Symbols<'a> = SymbolTable<'a, FileHeader64<Endianness>, &'a ReadCache<File>>;
-
-/// Failure to read an ELF file.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub(crate) enum ElfError {
-    #[error("`{path}` cannot be opened: check that it is on this machine and who may read it")]
-    Open { path: PathBuf, source: std::io::Error },
-    #[error("`{path}` is not a 64-bit ELF file: give a program or a shared library")]
-    NotElf { path: PathBuf, source: object::Error },
-}
 
 /// Facts read from an ELF file when it is opened.
 #[derive(Debug, Default)]
@@ -57,19 +46,16 @@ pub(crate) struct ElfFunction {
 }
 
 impl Elf {
-    pub(crate) fn open(path: &Path) -> Result<Self, ElfError> {
+    /// Reads the facts; `None` if the file cannot be opened, or is no 64-bit ELF file.
+    pub(crate) fn open(path: &Path) -> Option<Self> {
         let n_bytes = path.metadata().map_or(0, |about| about.len());
         with_file(path, |elf| Self {
             segments: elf.segments().map(|segment| segment_of(&segment)).collect(),
             has_debug_info: has_debug_info(elf) && can_be_unpacked(elf, n_bytes),
             can_be_unpacked: can_be_unpacked(elf, n_bytes),
             build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
-            debug_link: elf.gnu_debuglink().ok().flatten().map(|(name, _crc)| path_of(name)),
-            shared_debug_link: elf
-                .gnu_debugaltlink()
-                .ok()
-                .flatten()
-                .map(|(name, _id)| path_of(name)),
+            debug_link: elf.gnu_debuglink().ok().flatten().map(|(name, _)| path_of(name)),
+            shared_debug_link: elf.gnu_debugaltlink().ok().flatten().map(|(name, _)| path_of(name)),
         })
     }
 
@@ -112,7 +98,7 @@ pub(crate) fn has_section(path: &Path, name: &str) -> bool {
 }
 
 /// Returns the functions of the symbol table (of the dynamic one if the file is stripped), by address.
-pub(crate) fn functions(path: &Path) -> Result<Vec<ElfFunction>, ElfError> {
+pub(crate) fn functions(path: &Path) -> Option<Vec<ElfFunction>> {
     with_file(path, |elf| {
         let mut functions = functions_of(elf, elf.elf_symbol_table());
         if functions.is_empty() {
@@ -165,14 +151,11 @@ pub(crate) fn function_at(functions: &[ElfFunction], virtual_address: u64) -> Op
     candidates.into_iter().find(|f| virtual_address < f.end).map(|function| function.name.as_str())
 }
 
-fn with_file<T>(path: &Path, read: impl FnOnce(&File64<'_>) -> T) -> Result<T, ElfError> {
-    let file = crate::regular::open(path)
-        .map_err(|source| ElfError::Open { path: path.into(), source })?;
+fn with_file<T>(path: &Path, read: impl FnOnce(&File64<'_>) -> T) -> Option<T> {
     // Reads only the requested parts: a program with its debug information may be larger than memory.
-    let cache = ReadCache::new(file);
-    let elf = ElfFile64::parse(&cache)
-        .map_err(|source| ElfError::NotElf { path: path.into(), source })?;
-    Ok(read(&elf))
+    let cache = ReadCache::new(crate::regular::open(path).ok()?);
+    let elf = ElfFile64::parse(&cache).ok()?;
+    Some(read(&elf))
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ mod resolver;
 pub use demangle::demangle;
 pub use program::{
     Access, AccessKind, Cached, EmbeddedVariable, Function, Inlined, LookupError, NotProbeable,
-    Parameter, Passing, Program, ProgramError, Readers, Returned, SourceLine, Variable,
-    embedded_variable,
+    Parameter, Passing, Program, ProgramError, Returned, SourceLine, Variable, embedded_variable,
 };
 pub use resolver::{Detail, Resolver};

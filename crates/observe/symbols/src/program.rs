@@ -15,8 +15,7 @@
 //!   in the program itself.
 //!
 //! # Not here
-//! Places of addresses ([`crate::Resolver`]), and the decision what can be done to the machine code of a
-//! function (`instrument`).
+//! Places of addresses ([`crate::Resolver`]), and changes of machine code (`instrument`).
 
 mod debug;
 mod errors;
@@ -38,7 +37,7 @@ pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
 pub use globals::Variable;
 pub use image::embedded::{EmbeddedVariable, embedded_variable};
-pub use readers::{Access, AccessKind, Cached, Readers};
+pub use readers::{Access, AccessKind, Cached};
 
 use index::Absent;
 use module::Module;
@@ -168,7 +167,7 @@ impl Program {
         if found.is_writable {
             Ok(found)
         } else {
-            Err(LookupError::Constant { name: name.to_owned(), section: found.section })
+            Err(LookupError::Constant(name.to_owned(), found.section))
         }
     }
 
@@ -193,10 +192,10 @@ impl Program {
         Err(self.no_variable(name))
     }
 
-    /// Returns the instructions that refer to a variable, in the file that defines it.
-    pub fn readers(&self, variable: &Variable) -> Readers {
+    /// Returns the instructions that refer to a variable, in the file that defines it, by address.
+    pub fn accesses(&self, variable: &Variable) -> Vec<Access> {
         let module = self.holder(&variable.module);
-        readers::readers(&module.image, &module.index().functions, variable)
+        readers::accesses(&module.image, &module.index().functions, variable)
     }
 
     /// Returns the loops that call `sync` and do not read the variable again: a value set at `sync` may
@@ -240,8 +239,8 @@ impl Program {
         let holds = |object: &&image::DataSymbol| {
             (object.address..object.address + object.n_bytes).contains(&found.address)
         };
-        let theirs = library.image.objects().iter().filter(|object| object.is_global);
-        let theirs = theirs.clone().find(holds)?;
+        let mut theirs = library.image.objects().iter().filter(|object| object.is_global);
+        let theirs = theirs.find(holds)?;
         let own = self.own.image.objects();
         let own = own.iter().find(|object| bare_symbol(&object.symbol) == theirs.symbol)?;
         let at = self.own.at(&found.name, own.address + (found.address - theirs.address));
@@ -259,11 +258,8 @@ impl Program {
             return error;
         }
         if self.own.typed_variable(name).is_ok_and(|found| found.is_some()) {
-            return LookupError::OtherKind {
-                name: name.to_owned(),
-                is: "variable",
-                wanted: "function",
-            };
+            let (is, wanted) = ("variable", "function");
+            return LookupError::OtherKind { name: name.to_owned(), is, wanted };
         }
         let absent = self.own.absent();
         let is_it = |absent: &&Absent| {
@@ -278,7 +274,7 @@ impl Program {
                 n_places: absent.inlined.iter().map(|inlined| inlined.n_copies).sum(),
                 functions: absent.inlined.iter().map(|inlined| inlined.function.clone()).collect(),
             },
-            Some(_) => LookupError::NoCode { name: name.to_owned(), program: self.path().into() },
+            Some(_) => LookupError::NoCode(name.to_owned(), self.path().into()),
             None => self.unknown(name, self.functions().iter().map(|f| f.name.as_str())),
         }
     }
@@ -288,17 +284,13 @@ impl Program {
             return error;
         }
         if self.own.function(name).is_ok_and(|found| found.is_some()) {
-            return LookupError::OtherKind {
-                name: name.to_owned(),
-                is: "function",
-                wanted: "variable",
-            };
+            let (is, wanted) = ("function", "variable");
+            return LookupError::OtherKind { name: name.to_owned(), is, wanted };
         }
         let base = path::VariablePath::parse(name).filter(|path| !path.steps.is_empty());
         if base.is_some_and(|path| self.own.untyped_variable(path.base).is_ok_and(|v| v.is_some()))
         {
-            let program = self.path().into();
-            return LookupError::NeedsDebugInfo { name: name.to_owned(), program };
+            return LookupError::NeedsDebugInfo(name.to_owned(), self.path().into());
         }
         let declared = self.own.index().variables.iter().map(|global| global.name.as_str());
         let objects = self.own.image.objects().iter().map(|object| object.name.as_str());
@@ -307,8 +299,7 @@ impl Program {
 
     fn stripped(&self, name: &str) -> Option<LookupError> {
         let is_stripped = self.is_stripped() && !self.has_debug_info();
-        is_stripped
-            .then(|| LookupError::Stripped { name: name.to_owned(), program: self.path().into() })
+        is_stripped.then(|| LookupError::Stripped(name.to_owned(), self.path().into()))
     }
 
     fn unknown<'n>(&self, name: &str, names: impl Iterator<Item = &'n str>) -> LookupError {

@@ -89,7 +89,7 @@ impl Module {
     /// Opens a module; `None` if the file is unreadable: it may be on another node, or replaced by something else.
     fn open(path: &str) -> Option<Self> {
         let path = Path::new(path);
-        let elf = Elf::open(path).ok()?;
+        let elf = Elf::open(path)?;
         let mut symbol_files = vec![path.to_owned()];
         let lines = debug_file::find(path, &elf).and_then(|(file, shared)| {
             symbol_files.insert(0, file.clone());
@@ -100,7 +100,7 @@ impl Module {
 
     fn functions(&self) -> &[ElfFunction] {
         self.functions.get_or_init(|| {
-            let tables = self.symbol_files.iter().filter_map(|file| elf::functions(file).ok());
+            let tables = self.symbol_files.iter().filter_map(|file| elf::functions(file));
             tables.into_iter().find(|functions| !functions.is_empty()).unwrap_or_default()
         })
     }

@@ -39,7 +39,7 @@ pub(super) struct Directory {
     started_ns: i64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
     rank: Option<Rank>,
     main_thread: u32,
@@ -103,14 +103,7 @@ impl Directory {
             self.ranks.insert(report.rank, key.clone());
             self.present.insert(report.rank);
         }
-        let known = Known {
-            rank,
-            main_thread: report.main_thread,
-            clock: report.clock,
-            offset_ns: 0,
-            is_leaving: false,
-        };
-        self.processes.insert(key, known);
+        self.processes.insert(key, Known { rank, ..Known::default() });
         rank.map_or(SeenReport::Untuned, |rank| SeenReport::Rank(rank, report.size))
     }
 
@@ -118,9 +111,9 @@ impl Directory {
     pub(super) fn gone(&mut self, now_s: f64) -> Vec<Rank> {
         let gone = self.leaving.extract_if(.., |(at_s, _)| *at_s <= now_s);
         let gone: Vec<Rank> = gone.map(|(_, rank)| rank).collect();
-        gone.iter().for_each(|rank| {
+        for rank in &gone {
             self.present.remove(rank);
-        });
+        }
         gone
     }
 

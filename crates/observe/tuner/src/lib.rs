@@ -32,6 +32,7 @@ use tunlets::conductor::Options;
 use wire::{OrderAnswer, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Options for tuning.
+#[derive(Default)]
 pub struct TuningOptions {
     /// Application description.
     pub application: Application,
@@ -54,44 +55,19 @@ impl std::fmt::Debug for TuningOptions {
     }
 }
 
-/// Item received from a collector.
+/// Item received from the collector of a node.
 #[derive(Debug)]
-pub enum TuningInput {
-    /// The collector of a node (re)connected and accepts orders.
-    Collector {
-        /// Name of the node.
-        node: String,
-    },
-    /// A report of a process.
-    Report {
-        /// The report.
-        report: Box<ProcessReport>,
-        /// Offset in ns to add to a time of its node.
-        offset_ns: i64,
-    },
+pub enum NodeInput {
+    /// The collector (re)connected and accepts orders.
+    Collector,
+    /// A report of a process, and the offset in ns to add to a time of the node.
+    Report(Box<ProcessReport>, i64),
     /// An answer of a process.
-    Answer {
-        /// Name of the node.
-        node: String,
-        /// The process.
-        process: ProcessKey,
-        /// Its answer.
-        answer: OrderAnswer,
-    },
+    Answer(ProcessKey, OrderAnswer),
     /// Records of functions and actions.
-    Records {
-        /// Name of the node.
-        node: String,
-        /// The records.
-        records: Records,
-    },
+    Records(Records),
     /// Sums of function events.
-    Sums {
-        /// Name of the node.
-        node: String,
-        /// The sums.
-        batch: SummaryBatch,
-    },
+    Sums(SummaryBatch),
 }
 
 /// Outlet for what a tuner does, and its source of names.

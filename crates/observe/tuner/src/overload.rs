@@ -95,9 +95,7 @@ mod tests {
     fn check(passages: &[(usize, u64)], n_dropped: u64, expected: &[u32]) {
         let key = ("node".to_owned(), ProcessKey { pid: 1, started: 1 });
         let mut detector = OverloadDetector::default();
-        for (event, n) in passages {
-            detector.pass(&key, *event, *n);
-        }
+        passages.iter().for_each(|(event, n)| detector.pass(&key, *event, *n));
         let thread = ThreadReport { n_dropped, ..ThreadReport::default() };
         let report = ProcessReport { threads: vec![thread], ..ProcessReport::default() };
         let sites: Vec<u32> =

@@ -69,12 +69,11 @@ impl LocalSums {
     /// Adds records that arrived individually.
     pub(super) fn read(&mut self, key: &Key, records: &Records) {
         let Some(process) = self.processes.get_mut(key) else { return };
-        if !self.nodes.contains_key(&key.0) {
+        let builder = self.nodes.entry(key.0.clone()).or_insert_with(|| {
             let mut builder = SumBatchBuilder::default();
             builder.set_shapes(self.shapes.clone());
-            self.nodes.insert(key.0.clone(), builder);
-        }
-        let Some(builder) = self.nodes.get_mut(&key.0) else { return };
+            builder
+        });
         let input = ThreadInput {
             process: key.1,
             thread: records.thread,

@@ -9,7 +9,7 @@ use crate::plan::TuningPlan;
 use crate::sums::LocalSums;
 use crate::value_reader::ValueReader;
 use crate::warnings::Warnings;
-use crate::{Outlet, TuningInput, TuningOptions};
+use crate::{NodeInput, Outlet, TuningOptions};
 use events::decoding::{DecodedRecord, Decoder, Passage};
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{ActionRecord, CodeAddress, Rank, Ticks};
@@ -73,22 +73,20 @@ impl<O: Outlet> Tuner<O> {
         tuner
     }
 
-    /// Processes what a collector sent, at `now_s` of the run.
-    pub fn hear(&mut self, now_s: f64, input: TuningInput) {
+    /// Processes what the collector of a node sent, at `now_s` of the run.
+    pub fn hear(&mut self, now_s: f64, node: String, input: NodeInput) {
         self.now_s = now_s;
         match input {
-            TuningInput::Collector { node } => {
+            NodeInput::Collector => {
                 let (mode, has_tunlets) =
                     (self.conductor.mode(), self.conductor.tunlets().n_tunlets() != 0);
                 self.outlet.say(&node, &self.sums.shapes(mode, has_tunlets));
                 self.order_queue.come_back(&self.outlet, &node);
             }
-            TuningInput::Sums { node, batch } => self.hear_sums(&node, &batch),
-            TuningInput::Report { report, offset_ns } => self.see(&report, offset_ns),
-            TuningInput::Answer { node, process, answer } => {
-                self.take_answer(&(node, process), answer);
-            }
-            TuningInput::Records { node, records } => self.read(node, &records),
+            NodeInput::Sums(batch) => self.hear_sums(&node, &batch),
+            NodeInput::Report(report, offset_ns) => self.see(&report, offset_ns),
+            NodeInput::Answer(process, answer) => self.take_answer(&(node, process), answer),
+            NodeInput::Records(records) => self.read(node, &records),
         }
     }
 

@@ -2,9 +2,6 @@
 //!
 //! A variable is read on the lowest rank of its actor. Ranks that appear wait in `MPI_Init` until all variables
 //! have been read, but only for a bounded time.
-//!
-//! # Not here
-//! Use of the values (`tunlets::conductor`).
 
 use super::directory::Key;
 use super::plan::{PlannedChange, TuningPlan};

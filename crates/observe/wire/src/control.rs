@@ -47,26 +47,15 @@ pub struct Location {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueOrigin {
     /// A global variable, or a member of one.
-    Global {
-        /// Location of the variable.
-        at: Location,
-    },
+    Global(Location),
     /// Integer or pointer argument in register `n` of rdi, rsi, rdx, rcx, r8, r9 (0 to 5), or on the
     /// stack from 6 on; at an entry only.
-    Integer {
-        /// Number of the argument.
-        n: u8,
-    },
-    /// Value that such a pointer argument points to, 0 if the pointer is null; at an entry only.
-    Referred {
-        /// Number of the argument.
-        n: u8,
-    },
+    Integer(u8),
+    /// Value that pointer argument `n`, numbered in the same way, points to; 0 if the pointer is null; at an
+    /// entry only.
+    Referred(u8),
     /// Floating-point argument in register xmm`n` (0 to 7); at an entry only.
-    Float {
-        /// Number of the argument.
-        n: u8,
-    },
+    Float(u8),
     /// Return value, in rax or xmm0; at an exit only.
     Returned,
 }

@@ -1,8 +1,8 @@
 //! Messages between a node's collector and the analyzer of a run, their encoding, and the sums that they carry.
 //!
-//! A message travels as a frame, in `postcard`'s encoding. Frames travel encrypted, on a connection whose sides have proved that they know the run's [`Secret`];
-//! the first two messages are [`Hello`] and [`Verdict`], with the protocol's version in front, an encoding that
-//! never changes.
+//! A message travels as a frame in `postcard`'s encoding, encrypted, on a connection whose sides have proved that
+//! they know the run's [`Secret`]. The first two messages are [`Hello`] and [`Verdict`], with the protocol's version
+//! in front, an encoding that never changes.
 //!
 //! # Invariants
 //! - Pure: no clock, file, socket, thread or environment (I1).
@@ -28,7 +28,9 @@ pub use hello::{Hello, PROTOCOL, Verdict, WireError};
 pub use message::{Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};
 pub use secret::{Secret, SecretError};
-pub use summary::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};
+pub use summary::{
+    BatchTotals, CoveredRecords, EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange,
+};
 
 /// Frames of messages; the report of a process with many threads and full region tables must fit.
 pub const FRAMES: frame::Format = frame::Format::plain(32 << 20);

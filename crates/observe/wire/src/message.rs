@@ -135,8 +135,8 @@ pub enum ToCollector {
 /// Serializes records as their bytes in memory (little-endian on all supported machines).
 mod raw_records {
     use events::CallRecord;
-    use serde::de::{Error, Visitor};
-    use serde::{Deserializer, Serializer};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(
         records: &[CallRecord],
@@ -148,24 +148,11 @@ mod raw_records {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Vec<CallRecord>, D::Error> {
-        from.deserialize_bytes(Bytes)
-    }
-
-    struct Bytes;
-
-    impl Visitor<'_> for Bytes {
-        type Value = Vec<CallRecord>;
-
-        fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            to.write_str("the bytes of whole call records")
+        let bytes = <&[u8]>::deserialize(from)?;
+        let records = bytes.chunks_exact(size_of::<CallRecord>());
+        if !records.remainder().is_empty() {
+            return Err(D::Error::invalid_length(bytes.len(), &"the bytes of whole call records"));
         }
-
-        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-            let records = bytes.chunks_exact(size_of::<CallRecord>());
-            if !records.remainder().is_empty() {
-                return Err(E::invalid_length(bytes.len(), &self));
-            }
-            Ok(records.map(bytemuck::pod_read_unaligned).collect())
-        }
+        Ok(records.map(bytemuck::pod_read_unaligned).collect())
     }
 }

@@ -8,8 +8,7 @@
 //! - An event is added together with all its attributes, or left for the next read.
 //!
 //! # Not here
-//! The state of a thread's calls ([`Calls`]), rings and acknowledgments (`collector`), the analyzer's
-//! side (`server`).
+//! Rings and acknowledgments (`collector`), the analyzer's side (`server`).
 
 mod calls;
 
@@ -98,7 +97,7 @@ pub struct ReadResult {
 }
 
 /// Batch of sums that is being filled.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SumBatchBuilder {
     shapes: Vec<EventShape>,
     /// Sums by event.
@@ -107,26 +106,11 @@ pub struct SumBatchBuilder {
     passed: Vec<u32>,
     ranges: Vec<ThreadRange>,
     n_unmatched: u64,
-    number: u64,
+    /// Number of batches taken so far.
+    n_taken: u64,
     /// Number of per-process sums in the batch.
     n_sums: usize,
     is_long: bool,
-}
-
-impl Default for SumBatchBuilder {
-    fn default() -> Self {
-        Self {
-            shapes: Vec::new(),
-            sums: Vec::new(),
-            passed: Vec::new(),
-            ranges: Vec::new(),
-            n_unmatched: 0,
-            // Threads that have no range yet store 0.
-            number: 1,
-            n_sums: 0,
-            is_long: false,
-        }
-    }
 }
 
 impl SumBatchBuilder {
@@ -171,10 +155,15 @@ impl SumBatchBuilder {
         let events = self.passed.drain(..).map(take).collect();
         (self.n_sums, self.is_long) = (0, false);
         let ranges = std::mem::take(&mut self.ranges);
-        let number = self.number;
-        self.number += 1;
+        let number = self.number();
+        self.n_taken += 1;
         let n_unmatched = std::mem::take(&mut self.n_unmatched);
         Some(SummaryBatch { number, events, ranges, n_unmatched })
+    }
+
+    /// Returns the number of the open batch; threads that have no range yet store 0.
+    fn number(&self) -> u64 {
+        self.n_taken + 1
     }
 
     /// Reads records of a thread, starting with number `first`.
@@ -247,7 +236,7 @@ impl SumBatchBuilder {
     /// Adds a passage, with the records of its remaining attributes.
     fn add(&mut self, input: &mut ThreadInput<'_>, event: &EventRecord, more: &[CallRecord]) {
         self.enter(input, event);
-        let number = event.event as usize;
+        let (batch, number) = (self.number(), event.event as usize);
         let (shape, sum) = (&self.shapes[number], &mut self.sums[number]);
         if sum.n == 0 {
             self.passed.push(event.event);
@@ -262,8 +251,8 @@ impl SumBatchBuilder {
             input.passed.resize(number + 1, (0, 0));
         }
         let passed = &mut input.passed[number];
-        if passed.0 != self.number {
-            *passed = (self.number, sum.processes.len());
+        if passed.0 != batch {
+            *passed = (batch, sum.processes.len());
             sum.n_ranks += 1;
             if shape.by_process {
                 sum.processes.push(ProcessSum::of(input.process));
@@ -301,8 +290,8 @@ impl SumBatchBuilder {
 
     fn extend_range(&mut self, input: &mut ThreadInput<'_>, first: u64, end: u64) {
         let calls = &mut *input.calls;
-        if calls.range.0 != self.number {
-            calls.range = (self.number, self.ranges.len());
+        if calls.range.0 != self.number() {
+            calls.range = (self.number(), self.ranges.len());
             let (process, thread) = (input.process, input.thread);
             // Records in between were sent individually: the ranges of a thread have no gaps.
             let first = calls.range_end.unwrap_or(first);

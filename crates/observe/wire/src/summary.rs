@@ -8,6 +8,7 @@
 
 use events::{Moments, ProbePoint, ProcessKey, ValueType};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of open calls reported per thread: the outermost ones.
 pub const N_OPEN_MAX: usize = 64;
@@ -85,6 +86,46 @@ pub struct ThreadRange {
     pub end: u64,
     /// Calls still open after the last record, outermost first: function and ticks of the entry.
     pub open: Vec<(u32, u64)>,
+}
+
+/// Batches of a node added up.
+#[derive(Clone, Debug, Default)]
+pub struct BatchTotals {
+    /// Sums by event.
+    pub events: BTreeMap<u32, EventSummary>,
+    /// Records covered, by process and thread.
+    pub threads: HashMap<(ProcessKey, u32), CoveredRecords>,
+    /// See [`SummaryBatch::n_unmatched`].
+    pub n_unmatched: u64,
+}
+
+/// Records of a thread that are covered by sums.
+#[derive(Clone, Debug, Default)]
+pub struct CoveredRecords {
+    /// Covered records in order, from first to before end.
+    pub spans: Vec<(u64, u64)>,
+    /// Calls open after the last of them, as in [`ThreadRange::open`].
+    pub open: Vec<(u32, u64)>,
+}
+
+impl BatchTotals {
+    /// Adds a batch, whose records are not covered yet.
+    pub fn add(&mut self, batch: &SummaryBatch) {
+        for event in &batch.events {
+            let sum = self.events.entry(event.event);
+            sum.or_insert_with(|| EventSummary { event: event.event, ..EventSummary::default() })
+                .merge(event);
+        }
+        for range in &batch.ranges {
+            let covered = self.threads.entry((range.process, range.thread)).or_default();
+            match covered.spans.last_mut() {
+                Some((_, end)) if *end == range.first => *end = range.end,
+                _ => covered.spans.push((range.first, range.end)),
+            }
+            covered.open.clone_from(&range.open);
+        }
+        self.n_unmatched += batch.n_unmatched;
+    }
 }
 
 impl EventSummary {

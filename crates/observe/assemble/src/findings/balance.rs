@@ -181,11 +181,8 @@ mod tests {
 
     #[test]
     fn equal_ranks_are_no_finding() {
-        check(
-            findings,
-            SummaryBuilder::ranks(&[8.0, 8.0]).site("MPI_Recv", 1, 8, &[2.0, 2.0]),
-            &[],
-        );
+        let equal = SummaryBuilder::ranks(&[8.0, 8.0]).site("MPI_Recv", 1, 8, &[2.0, 2.0]);
+        check(findings, equal, &[]);
         check(findings, SummaryBuilder::ranks(&[8.0]).site("MPI_Recv", 1, 8, &[2.0]), &[]);
         check(findings, SummaryBuilder::ranks(&[]), &[]);
     }
@@ -193,19 +190,12 @@ mod tests {
     #[test]
     fn the_rank_that_computes_longest_is_named_and_where_the_others_wait() {
         let made = || {
-            SummaryBuilder::ranks(&[4.0, 4.0, 8.0, 4.0]).site("MPI_Send", 1, 8, &[0.1; 4]).site(
-                "MPI_Allreduce",
-                1,
-                8,
-                &[5.9, 5.9, 1.9, 5.9],
-            )
+            let sends = SummaryBuilder::ranks(&[4.0, 4.0, 8.0, 4.0]);
+            let sends = sends.site("MPI_Send", 1, 8, &[0.1; 4]);
+            sends.site("MPI_Allreduce", 1, 8, &[5.9, 5.9, 1.9, 5.9])
         };
-        let words = &[
-            "rank 2 computes for 8.00 s",
-            "4 ranks is 5.00 s",
-            "MPI_Allreduce at a.c:1",
-            "30.0 %",
-        ];
+        let site = "MPI_Allreduce at a.c:1";
+        let words = &["rank 2 computes for 8.00 s", "4 ranks is 5.00 s", site, "30.0 %"];
         check(findings, made(), &[(0.3, Some(1), words)]);
         let extra = &["The extra work is before MPI_Send at a.c:0"][..];
         check(findings, made().region(0, &[1.0, 1.0, 5.0, 1.0]), &[(0.3, Some(1), extra)]);
@@ -217,11 +207,8 @@ mod tests {
             .star(0, 1000)
             .site("MPI_Send", 1, 8, &[0.5; 4])
             .site("MPI_Recv", 1, 8, &[0.5, 6.5, 6.5, 6.5]);
-        check(
-            findings,
-            made,
-            &[(0.45, Some(1), &["Rank 0 holds up the others", "MPI_Recv at a.c:1"])],
-        );
+        let words = &["Rank 0 holds up the others", "MPI_Recv at a.c:1"];
+        check(findings, made, &[(0.45, Some(1), words)]);
     }
 
     #[test]
@@ -230,21 +217,14 @@ mod tests {
             .star(0, 1000)
             .site("MPI_Recv", 1, 8, &[0.0, 1.0, 1.0, 1.0])
             .site("MPI_Probe", 1, 8, &[9.0, 0.0, 0.0, 0.0]);
-        check(
-            findings,
-            made,
-            &[(0.2, Some(1), &["computes for only 1.00 s", "MPI_Probe at a.c:1"])],
-        );
+        let words = &["computes for only 1.00 s", "MPI_Probe at a.c:1"];
+        check(findings, made, &[(0.2, Some(1), words)]);
     }
 
     #[test]
     fn few_messages_make_no_master() {
-        let made = SummaryBuilder::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1).site(
-            "MPI_Barrier",
-            1,
-            0,
-            &[1.0, 7.0, 7.0, 7.0],
-        );
+        let made = SummaryBuilder::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1);
+        let made = made.site("MPI_Barrier", 1, 0, &[1.0, 7.0, 7.0, 7.0]);
         check(findings, made, &[(0.45, Some(0), &["out of balance: rank 0"])]);
     }
 }

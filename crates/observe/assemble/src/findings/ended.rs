@@ -62,8 +62,7 @@ mod tests {
         }
         summary.ranks[0].elapsed_s = 4.0;
         let found = findings(&Run::new(&summary));
-        let found = found.first().map(|f| (f.text.as_str(), f.call_site));
-        assert_eq!(found, expected);
+        assert_eq!(found.first().map(|f| (f.text.as_str(), f.call_site)), expected);
     }
 
     #[test]
@@ -71,26 +70,11 @@ mod tests {
         const DEAD: &str = "ended without MPI_Finalize";
         let recv = Some("MPI_Recv at a.c:0 (f)");
         check(&[("finalized", None), ("finalized", None)], None);
-        check(
-            &[("finalized", None), (DEAD, recv)],
-            Some((
-                "Rank 1 (process 0 on node0) ended without MPI_Finalize: it was last seen in MPI_Recv at a.c:0 (f).",
-                Some(0),
-            )),
-        );
-        check(
-            &[(DEAD, None), (DEAD, recv), ("finalized", None)],
-            Some((
-                "2 of 3 ranks ended without MPI_Finalize: rank 0, the first of them, was last seen outside MPI.",
-                None,
-            )),
-        );
-        check(
-            &[("running", recv), ("running", recv)],
-            Some((
-                "All 2 ranks had not ended when the command did: rank 0, the first of them, was last seen in MPI_Recv at a.c:0 (f).",
-                Some(0),
-            )),
-        );
+        let one = "Rank 1 (process 0 on node0) ended without MPI_Finalize: it was last seen in MPI_Recv at a.c:0 (f).";
+        check(&[("finalized", None), (DEAD, recv)], Some((one, Some(0))));
+        let two = "2 of 3 ranks ended without MPI_Finalize: rank 0, the first of them, was last seen outside MPI.";
+        check(&[(DEAD, None), (DEAD, recv), ("finalized", None)], Some((two, None)));
+        let all = "All 2 ranks had not ended when the command did: rank 0, the first of them, was last seen in MPI_Recv at a.c:0 (f).";
+        check(&[("running", recv), ("running", recv)], Some((all, Some(0))));
     }
 }

@@ -49,11 +49,8 @@ mod tests {
 
     #[test]
     fn other_runs_have_a_main_limit() {
-        check(
-            &[8.0, 2.0],
-            &[Finding::default()],
-            &["50.0 % of", "load imbalance (balance 62.5 %)."],
-        );
+        let words = &["50.0 % of", "load imbalance (balance 62.5 %)."];
+        check(&[8.0, 2.0], &[Finding::default()], words);
         check(&[5.0, 5.0], &[], &["communication (efficiency 50.0 %)", "No single call site"]);
     }
 }

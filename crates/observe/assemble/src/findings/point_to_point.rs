@@ -120,12 +120,7 @@ mod tests {
     #[test]
     fn calls_far_longer_than_their_bytes_need_are_waiting() {
         let late = made().site("MPI_Recv", 100, 800, &[4.0, 4.0]);
-        check(
-            findings,
-            late,
-            &[(0.4, Some(0), &["40.0 ms a call", "for 8 B", "the sender is late"])]
-                .map(|(s, c, w)| (s, c, &w[1..])),
-        );
+        check(findings, late, &[(0.4, Some(0), &["for 8 B", "the sender is late"])]);
         let late = made().site("MPI_Ssend", 100, 800, &[4.0, 4.0]);
         check(findings, late, &[(0.4, Some(0), &["the receiver posts"])]);
         let late = made().site("MPI_Waitall", 100, 0, &[4.0, 4.0]);
@@ -140,12 +135,8 @@ mod tests {
 
     #[test]
     fn many_small_messages_are_latency() {
-        let small = made().site("MPI_Recv", 1_200_000, 9_600_000, &[1.0, 1.0]).site(
-            "MPI_Send",
-            1_200_000,
-            9_600_000,
-            &[3.0, 3.0],
-        );
+        let small = made().site("MPI_Recv", 1_200_000, 9_600_000, &[1.0, 1.0]);
+        let small = small.site("MPI_Send", 1_200_000, 9_600_000, &[3.0, 3.0]);
         let words = &["take 40.0 %", "MPI_Send at a.c:1", "1.20 M calls of 8 B"];
         check(findings, small, &[(0.4, Some(1), words)]);
         check(findings, made().site("MPI_Send", 9000, 72_000, &[0.1, 0.1]), &[]);

@@ -54,12 +54,9 @@ mod tests {
     #[test]
     fn millions_of_looks_are_a_finding() {
         let made = |calls| {
-            SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Recv", 1000, 8, &[0.0, 0.0]).site(
-                "MPI_Iprobe",
-                calls,
-                0,
-                &[4.0, 4.0],
-            )
+            let made = SummaryBuilder::ranks(&[6.0, 6.0]);
+            let made = made.site("MPI_Recv", 1000, 8, &[0.0, 0.0]);
+            made.site("MPI_Iprobe", calls, 0, &[4.0, 4.0])
         };
         check(findings, made(2_000_000), &[(0.4, Some(1), &["2.00 M of its 2.00 M", "40.0 %"])]);
         check(findings, made(1000), &[]);

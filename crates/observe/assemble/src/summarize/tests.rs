@@ -45,13 +45,9 @@ fn two_nodes() -> Vec<ProcessReport> {
         let mut process = process(3, rank);
         process.node = format!("node{rank}-4026531840");
         process.host = format!("node{rank}");
-        process.threads = vec![thread(
-            0,
-            vec![
-                region(rank, (0, 0x10), "MPI_Send", 4, (0.0, 1.0)),
-                region(rank, (0x10, 0x20), "MPI_Recv", 4, (mpi_s, 1.0)),
-            ],
-        )];
+        let send = region(rank, (0, 0x10), "MPI_Send", 4, (0.0, 1.0));
+        let receive = region(rank, (0x10, 0x20), "MPI_Recv", 4, (mpi_s, 1.0));
+        process.threads = vec![thread(0, vec![send, receive])];
         process.threads[0].peers = vec![(1 - rank, peer(4, 256, 4, 256))];
         process.threads[0].n_dropped = 1;
         process
@@ -149,9 +145,7 @@ fn a_library_has_a_name_and_a_version() {
     let check = |version: &str, expected: &str| assert_eq!(library(version), expected);
     check("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", "Open MPI v4.1.4");
     check("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7", "MPICH 4.0.2");
-    check(
-        "Intel(R) MPI Library 2021.9 for Linux* OS\n",
-        "Intel(R) MPI Library 2021.9 for Linux* OS",
-    );
+    let intel = "Intel(R) MPI Library 2021.9 for Linux* OS";
+    check(&format!("{intel}\n"), intel);
     check("", "");
 }

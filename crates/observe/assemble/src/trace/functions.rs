@@ -3,8 +3,9 @@
 
 use super::super::roster::{RankProcess, Roster};
 use super::super::sums::without_duration;
+use super::Traced;
 use events::decoding::{DecodedRecord, Decoder};
-use events::{CallRecord, FunctionKind, ProcessKey, Ticks};
+use events::{CallRecord, FunctionKind, ProbePoint, ProcessKey, Ticks};
 use run_record::measured::RunFacts;
 use run_record::{FunctionEvent, FunctionWriter, RunRecord, TableError};
 use std::collections::{HashMap, HashSet};
@@ -49,7 +50,8 @@ impl<'a> FunctionTable<'a> {
         self.passages.read(rank, records);
         for record in records.records.iter().filter(|record| is_function(record)) {
             let Some(decoded) = self.decoder.read(&(rank, thread), record) else { continue };
-            if matches!(&decoded, DecodedRecord::Passed(passage) if self.passages.is_only_summed(passage.event))
+            if let DecodedRecord::Passed(passage) = &decoded
+                && self.passages.is_only_summed(passage.event)
             {
                 continue;
             }
@@ -64,54 +66,43 @@ impl<'a> FunctionTable<'a> {
     }
 
     fn row(&self, process: &RankProcess<'_>, thread: u32, decoded: DecodedRecord) -> FunctionEvent {
-        let time_ns = |ticks: u64| process.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned();
-        let (world, rank) =
-            (u32::try_from(process.world).unwrap_or(u32::MAX), process.report.rank.0);
-        match decoded {
+        let ((event, function), place, hit, ticks, values) = match decoded {
             DecodedRecord::Passed(passage) => {
-                let (event, function) = self.names[passage.event].clone();
-                FunctionEvent {
-                    world,
-                    rank,
-                    thread,
-                    time_ns: time_ns(passage.ticks),
-                    event,
-                    place: self.facts[passage.event].place,
-                    function,
-                    hit: passage.hit,
-                    values: passage.values.iter().map(|value| value.as_f64()).collect(),
-                }
+                let values = passage.values.iter().map(|value| value.as_f64()).collect();
+                let (names, place) =
+                    (self.names[passage.event].clone(), self.facts[passage.event].place);
+                (names, place, passage.hit, passage.ticks, values)
             }
-            DecodedRecord::Did(action) => FunctionEvent {
-                world,
-                rank,
-                thread,
-                time_ns: time_ns(action.ticks),
-                event: FunctionEvent::ACTION.into(),
-                place: events::ProbePoint::Entry,
-                function: "".into(),
-                hit: action.hit,
-                values: vec![action.action as f64, action.failure.into()],
-            },
+            DecodedRecord::Did(action) => {
+                let (names, place) = ((FunctionEvent::ACTION.into(), "".into()), ProbePoint::Entry);
+                let values = vec![action.action as f64, action.failure.into()];
+                (names, place, action.hit, action.ticks, values)
+            }
+        };
+        FunctionEvent {
+            world: u32::try_from(process.world).unwrap_or(u32::MAX),
+            rank: process.report.rank.0,
+            thread,
+            time_ns: process.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned(),
+            event,
+            place,
+            function,
+            hit,
+            values,
         }
     }
 
-    /// Returns the sums of passages of functions chosen with `--probe`: rank, event and sum.
-    pub(super) fn take_passages(
-        &mut self,
-        warnings: &mut Vec<String>,
-    ) -> Vec<(usize, u32, ProcessSum)> {
-        self.passages.take(warnings)
-    }
-
-    /// Finishes the table, if there is one; returns its number of rows, and a sentence if records were left out.
-    pub(super) fn finish(self) -> Result<(u64, Option<String>), TableError> {
-        let n_rows = self.writer.map_or(Ok(0), FunctionWriter::finish)?;
+    /// Finishes the table, if there is one, and adds what was found to the result.
+    pub(super) fn finish(mut self, traced: &mut Traced) -> Result<(), TableError> {
+        traced.passages = self.passages.take(&mut traced.warnings);
+        traced.n_function_events = self.writer.map_or(Ok(0), FunctionWriter::finish)?;
         let n_unknown = self.decoder.n_unknown;
-        let lacks = (n_unknown != 0).then(|| {
-            format!("{n_unknown} function records belong to unknown events and were skipped.")
-        });
-        Ok((n_rows, lacks))
+        if n_unknown != 0 {
+            traced.warnings.push(format!(
+                "{n_unknown} function records belong to unknown events and were skipped."
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -28,7 +28,7 @@ impl ThreadKey {
 #[derive(Debug, Default)]
 pub(super) struct Merge<'a> {
     files: Vec<OpenSpool>,
-    covered: Option<&'a Covered>,
+    covered: Covered<'a>,
     result: MergeResult,
 }
 
@@ -54,20 +54,15 @@ struct OpenSpool {
 
 impl<'a> Merge<'a> {
     /// Opens the spools of a node; `covered` are its records in sums. An unreadable spool results in a warning.
-    pub(super) fn open(spools: &[&Spool], covered: Option<&'a Covered>) -> Self {
+    pub(super) fn open(spools: &[&Spool], covered: Covered<'a>) -> Self {
         let mut merge = Self { covered, ..Self::default() };
         for spool in spools {
             match SpoolReader::open(&spool.path) {
                 Ok(reader) => {
-                    let name = spool.path.display().to_string();
+                    let (name, heads) = (spool.path.display().to_string(), VecDeque::new());
                     let is_from_collector =
                         spool.path.file_stem().is_none_or(|stem| *stem != *spool.node);
-                    merge.files.push(OpenSpool {
-                        reader,
-                        name,
-                        is_from_collector,
-                        heads: VecDeque::new(),
-                    });
+                    merge.files.push(OpenSpool { reader, name, is_from_collector, heads });
                 }
                 Err(error) => merge.result.warnings.push(format!("Records are missing: {error}.")),
             }
@@ -108,7 +103,7 @@ impl<'a> Merge<'a> {
     fn gap(&self, records: &Records) -> u64 {
         let (process, thread, first) = (records.process, records.thread, records.first);
         let end = self.result.ends.get(&(process, thread)).copied().unwrap_or_default();
-        let n_in_sums = self.covered.map_or(0, |it| it.n_within(process, thread, (end, first)));
+        let n_in_sums = self.covered.n_within(process, thread, (end, first));
         first.saturating_sub(end).saturating_sub(n_in_sums)
     }
 
@@ -119,15 +114,15 @@ impl<'a> Merge<'a> {
 
 impl OpenSpool {
     /// Reads the next valid frame.
-    fn advance(&mut self, covered: Option<&Covered>, warnings: &mut Vec<String>) {
+    fn advance(&mut self, covered: Covered<'_>, warnings: &mut Vec<String>) {
         let mut payload = Vec::new();
         while self.heads.is_empty() {
             match self.reader.next_frame(&mut payload) {
                 Ok(true) => match wire::decode::<Records>(&payload) {
-                    Ok(records) => match covered.filter(|_| self.is_from_collector) {
-                        Some(covered) => self.heads.extend(covered.cut(records)),
-                        None => self.heads.push_back(records),
-                    },
+                    Ok(records) if self.is_from_collector => {
+                        self.heads.extend(covered.cut(records));
+                    }
+                    Ok(records) => self.heads.push_back(records),
                     Err(error) => warnings.push(format!(
                         "A message in `{}` is not understood and left out: {error}.",
                         self.name
@@ -177,7 +172,7 @@ mod tests {
         let name = |idx: usize| dir.path().join(idx.to_string());
         let spools: Vec<Spool> =
             files.iter().enumerate().map(|(idx, frames)| spool(&name(idx), frames)).collect();
-        let mut merge = Merge::open(&spools.iter().collect::<Vec<_>>(), None);
+        let mut merge = Merge::open(&spools.iter().collect::<Vec<_>>(), Covered::default());
         let mut found: HashMap<u32, Vec<u64>> = HashMap::new();
         while let Some(records) = merge.next() {
             let numbers = records.records.iter().map(|record| record.bytes);
@@ -213,7 +208,7 @@ mod tests {
     fn a_file_that_cannot_be_read_is_a_warning() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gone");
-        let merge = Merge::open(&[&Spool { node: "n".into(), path }], None);
+        let merge = Merge::open(&[&Spool { node: "n".into(), path }], Covered::default());
         assert_eq!(merge.finish().warnings.len(), 1);
     }
 
@@ -224,7 +219,7 @@ mod tests {
         let spool = spool(&path, &[(0, 0, 2), (0, 2, 4)]);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        let mut merge = Merge::open(&[&spool], None);
+        let mut merge = Merge::open(&[&spool], Covered::default());
         assert_eq!(merge.next().unwrap().records.len(), 2);
         assert_eq!(merge.next(), None);
         assert!(merge.finish().warnings[0].contains("damaged"));

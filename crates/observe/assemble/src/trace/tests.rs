@@ -8,7 +8,7 @@ use events::{
     ActionRecord, CallRecord, EventRecord, FunctionKind, OperationId, ProbePoint, RecordKind,
     ValueType,
 };
-use run_record::measured::RunFacts;
+use run_record::measured::{RunFacts, Spool};
 use run_record::{Event, FunctionEvent, RunRecord, RunStart, SpoolWriter};
 use std::path::Path;
 use wire::facts::EventFacts;
@@ -205,6 +205,6 @@ fn a_trace_too_long_for_the_model_says_so() {
     let (_, events) = traced(processes(), &send_and_receive());
     lanes.push(0, &events[..1]);
     lanes.push(1, &events[1..]);
-    let (splits, warnings) = lanes.splits(&roster);
+    let (splits, warnings) = lanes.splits();
     assert_eq!((splits, warnings.len()), (vec![None], 1));
 }

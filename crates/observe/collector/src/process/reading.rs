@@ -1,7 +1,7 @@
 //! Records of a process: read in order, sent individually or summed, acknowledged.
 
 use super::Observed;
-use crate::plan::{Milestone, ReadProgress};
+use crate::plan::{Delivery, Milestone, ReadProgress};
 use events::CallRecord;
 use ring::ThreadView;
 use wire::Records;
@@ -126,22 +126,12 @@ impl Observed {
         self.is_prompt = false;
     }
 
-    /// Notes that a thread's individually delivered records before `up_to` are safe, and releases their space.
-    pub(crate) fn acknowledge(&mut self, thread: u32, up_to: u64) {
+    /// Notes that a thread's records before `up_to` that were delivered on one path are safe, and releases their space.
+    pub(crate) fn acknowledge(&mut self, thread: u32, path: Delivery, up_to: u64) {
         let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
         let n_records = u64::from(self.segment.capacity().n_records);
         let following = following(&mut self.threads, view);
-        if following.progress.acknowledge(up_to) {
-            free(view, following, n_records);
-        }
-    }
-
-    /// Notes that a thread's summed records before `up_to` are safe, and releases their space.
-    pub(crate) fn acknowledge_sums(&mut self, thread: u32, up_to: u64) {
-        let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
-        let n_records = u64::from(self.segment.capacity().n_records);
-        let following = following(&mut self.threads, view);
-        if following.progress.acknowledge_sums(up_to) {
+        if following.progress.acknowledge(path, up_to) {
             free(view, following, n_records);
         }
     }

@@ -137,12 +137,12 @@ fn point_here(point: &control::SitePoint, modules: &Modules) -> Result<SiteEvent
     let attributes = point.attributes.iter().map(|attribute| {
         let kind = attribute.kind;
         let source = match attribute.source {
-            control::ValueOrigin::Global { at } => {
+            control::ValueOrigin::Global(at) => {
                 ValueSource::Global(modules.data(at, kind.n_bytes())?)
             }
-            control::ValueOrigin::Integer { n } => ValueSource::Integer(n),
-            control::ValueOrigin::Referred { n } => ValueSource::Referred(n),
-            control::ValueOrigin::Float { n } => ValueSource::Float(n),
+            control::ValueOrigin::Integer(n) => ValueSource::Integer(n),
+            control::ValueOrigin::Referred(n) => ValueSource::Referred(n),
+            control::ValueOrigin::Float(n) => ValueSource::Float(n),
             control::ValueOrigin::Returned => ValueSource::Returned,
         };
         Ok(Attribute { source, kind })

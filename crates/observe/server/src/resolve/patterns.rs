@@ -1,7 +1,7 @@
 //! Functions that match patterns: each gets an event at its entry and one at its exit.
 
 use super::ResolveError;
-use super::sites::{Modules, Sites};
+use super::sites::Sites;
 use events::ProbePoint;
 use std::collections::BTreeMap;
 use symbols::{Function, Program};
@@ -11,13 +11,11 @@ use wire::facts::{EventFacts, ProbedFunction};
 pub(super) fn add(
     events: &mut Vec<EventFacts>,
     patterns: &[String],
-    program: &Program,
-    sites: &mut Sites,
-    modules: &mut Modules,
+    sites: &mut Sites<'_>,
 ) -> Result<Vec<ProbedFunction>, ResolveError> {
     let mut probed = Vec::new();
-    for function in matching(patterns, program)? {
-        let id = sites.add(function, modules);
+    for function in matching(patterns, sites.program)? {
+        let id = sites.add(function);
         let mut added = ProbedFunction { source: source(function), ..ProbedFunction::default() };
         let places = [
             (ProbePoint::Entry, "entry", &mut added.entry),

@@ -6,51 +6,51 @@ use events::ProbePoint;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use symbols::{Function, LookupError, Passing, Program};
+use symbols::{Function, LookupError, Passing, Program, Variable};
 use wire::control::{Attribute, Location, Module, Site, SitePoint, ValueOrigin};
 
 /// Number of registers for integer arguments; stack slots are numbered after them.
 const N_INTEGER_REGISTERS: u8 = 6;
 
-/// Files that locations refer to.
+/// Sites of a program's functions in the order in which they were named, and the files that locations refer to.
 #[derive(Debug)]
-pub(super) struct Modules {
-    pub(super) list: Vec<Module>,
-    numbers: HashMap<Arc<Path>, u32>,
-}
-
-/// Sites in the order in which they were named.
-#[derive(Debug, Default)]
-pub(super) struct Sites {
+pub(super) struct Sites<'a> {
+    pub(super) program: &'a Program,
     pub(super) list: Vec<Site>,
     numbers: HashMap<Location, u32>,
+    pub(super) modules: Vec<Module>,
+    module_numbers: HashMap<Arc<Path>, u32>,
 }
 
-impl Modules {
-    /// Creates the list with the program as its first module.
-    pub(super) fn of(program: &Program) -> Self {
+impl<'a> Sites<'a> {
+    /// Starts without sites, and with the program as the first module.
+    pub(super) fn of(program: &'a Program) -> Self {
         let module = Module { name: String::new(), build_id: program.build_id().to_vec() };
-        Self { list: vec![module], numbers: HashMap::from([(program.path().into(), 0)]) }
+        let module_numbers = HashMap::from([(program.path().into(), 0)]);
+        let (list, numbers) = (Vec::new(), HashMap::new());
+        Self { program, list, numbers, modules: vec![module], module_numbers }
     }
 
-    pub(super) fn location(&mut self, path: &Arc<Path>, build_id: &[u8], address: u64) -> Location {
-        let module = *self.numbers.entry(Arc::clone(path)).or_insert_with(|| {
+    fn location(&mut self, path: &Arc<Path>, build_id: &[u8], address: u64) -> Location {
+        let module = *self.module_numbers.entry(Arc::clone(path)).or_insert_with(|| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            self.list.push(Module { name, build_id: build_id.to_vec() });
-            u32::try_from(self.list.len() - 1).unwrap_or(u32::MAX)
+            self.modules.push(Module { name, build_id: build_id.to_vec() });
+            u32::try_from(self.modules.len() - 1).unwrap_or(u32::MAX)
         });
         Location { module, address }
     }
 
-    pub(super) fn location_of(&mut self, function: &Function) -> Location {
+    pub(super) fn function(&mut self, function: &Function) -> Location {
         self.location(&function.module, &function.build_id, function.address)
     }
-}
 
-impl Sites {
+    pub(super) fn variable(&mut self, variable: &Variable) -> Location {
+        self.location(&variable.module, &variable.build_id, variable.address)
+    }
+
     /// Returns the number of a function's site, creating the site if needed.
-    pub(super) fn add(&mut self, function: &Function, modules: &mut Modules) -> u32 {
-        let location = modules.location_of(function);
+    pub(super) fn add(&mut self, function: &Function) -> u32 {
+        let location = self.function(function);
         *self.numbers.entry(location).or_insert_with(|| {
             let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
             self.list.push(Site {
@@ -76,20 +76,16 @@ impl Sites {
         &mut self,
         number: usize,
         event: &EventPoint,
-        program: &Program,
-        modules: &mut Modules,
     ) -> Result<Vec<Attribute>, ResolveError> {
         let part = || format!("event `{}`", event.name);
-        let function = look_up(part, program.function(&event.function))?;
-        let attributes: Vec<Attribute> = event
-            .attributes
-            .iter()
-            .map(|attribute| source_of(event, attribute, function, program, modules))
+        let function = look_up(part, self.program.function(&event.function))?;
+        let attributes = event.attributes.iter();
+        let attributes: Vec<Attribute> = attributes
+            .map(|attribute| self.attribute(event, attribute, function))
             .collect::<Result<_, _>>()?;
-        let id = self.add(function, modules);
+        let id = self.add(function);
         if !self.add_point(id, number, event.place, attributes.clone()) {
-            let (event, function) = (event.name.clone(), event.function.clone());
-            return Err(ResolveError::Taken { event, function });
+            return Err(ResolveError::Taken(event.name.clone(), event.function.clone()));
         }
         Ok(attributes)
     }
@@ -114,6 +110,32 @@ impl Sites {
         }
         is_free
     }
+
+    fn attribute(
+        &mut self,
+        event: &EventPoint,
+        attribute: &EventAttribute,
+        function: &Function,
+    ) -> Result<Attribute, ResolveError> {
+        let part = || format!("attribute `{}`", attribute.name);
+        let unreadable = |reason| {
+            let (attribute, event) = (attribute.name.clone(), event.name.clone());
+            ResolveError::Unreadable { attribute, event, reason }
+        };
+        let unknown = || unreadable("its type is unknown; add `type` to it, or compile with `-g`");
+        let kind = attribute.kind.ok_or_else(unknown)?;
+        let source = match &attribute.source {
+            AttributeSource::Variable(name) => {
+                let variable = look_up(part, self.program.readable_variable(name))?;
+                ValueOrigin::Global(self.variable(&variable))
+            }
+            AttributeSource::Argument(place) => argument(function, *place).ok_or_else(|| {
+                unreadable("it is not one number in one place; measure something else")
+            })?,
+            AttributeSource::Returned => ValueOrigin::Returned,
+        };
+        Ok(Attribute { source, kind })
+    }
 }
 
 /// Adds the part that named it to a lookup error.
@@ -121,36 +143,7 @@ pub(super) fn look_up<T>(
     part: impl Fn() -> String,
     found: Result<T, LookupError>,
 ) -> Result<T, ResolveError> {
-    found.map_err(|source| ResolveError::Name { part: part(), source })
-}
-
-fn source_of(
-    event: &EventPoint,
-    attribute: &EventAttribute,
-    function: &Function,
-    program: &Program,
-    modules: &mut Modules,
-) -> Result<Attribute, ResolveError> {
-    let part = || format!("attribute `{}`", attribute.name);
-    let unreadable = |reason| {
-        let (attribute, event) = (attribute.name.clone(), event.name.clone());
-        ResolveError::Unreadable { attribute, event, reason }
-    };
-    let kind = attribute
-        .kind
-        .ok_or_else(|| unreadable("its type is unknown; add `type` to it, or compile with `-g`"))?;
-    let source = match &attribute.source {
-        AttributeSource::Variable(name) => {
-            let variable = look_up(part, program.readable_variable(name))?;
-            let at = modules.location(&variable.module, &variable.build_id, variable.address);
-            ValueOrigin::Global { at }
-        }
-        AttributeSource::Argument(place) => argument(function, *place).ok_or_else(|| {
-            unreadable("it is not one number in one place; measure something else")
-        })?,
-        AttributeSource::Returned => ValueOrigin::Returned,
-    };
-    Ok(Attribute { source, kind })
+    found.map_err(|source| ResolveError::Name(part(), source))
 }
 
 fn argument(function: &Function, place: usize) -> Option<ValueOrigin> {
@@ -158,12 +151,8 @@ fn argument(function: &Function, place: usize) -> Option<ValueOrigin> {
     let n = match parameter.passing {
         Passing::Integer(n) => n,
         Passing::Stack(n) => n.checked_add(N_INTEGER_REGISTERS)?,
-        Passing::Float(n) => return Some(ValueOrigin::Float { n }),
+        Passing::Float(n) => return Some(ValueOrigin::Float(n)),
         Passing::Parts => return None,
     };
-    Some(if parameter.is_by_reference {
-        ValueOrigin::Referred { n }
-    } else {
-        ValueOrigin::Integer { n }
-    })
+    Some(if parameter.is_by_reference { ValueOrigin::Referred(n) } else { ValueOrigin::Integer(n) })
 }

@@ -1,6 +1,6 @@
 //! Tests of plans for a small program compiled here, and for the example program.
 
-use super::{Names, resolve};
+use super::{Names, ResolveError, resolve};
 use app_description::{Application, Level};
 use events::{ProbePoint, ValueType};
 use std::path::{Path, PathBuf};
@@ -94,17 +94,24 @@ impl Compiled {
         Self { program: Program::open(&path).unwrap(), _folder: folder }
     }
 
+    fn resolve(
+        &self,
+        application: &Application,
+        patterns: &[&str],
+    ) -> Result<TuningPlan, ResolveError> {
+        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        resolve(application, &patterns, &self.program).map(|(_, plan)| plan)
+    }
+
     #[track_caller]
     fn plan(&self, patterns: &[&str]) -> TuningPlan {
-        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        resolve(&described(DESCRIPTION, &self.program), &patterns, &self.program).unwrap().1
+        self.resolve(&described(DESCRIPTION, &self.program), patterns).unwrap()
     }
 
     /// Returns the warnings of a run with these patterns.
     #[track_caller]
     fn warnings(&self, patterns: &[&str]) -> Vec<String> {
-        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        resolve(&Application::default(), &patterns, &self.program).unwrap().1.warnings
+        self.resolve(&Application::default(), patterns).unwrap().warnings
     }
 
     fn address(&self, function: &str) -> u64 {
@@ -144,14 +151,12 @@ fn a_function_is_one_site() {
     let plan = compiled.plan(&[]);
     let address = |function| compiled.address(function);
     let sites: Vec<_> = plan.sites.iter().map(outline).collect();
-    assert_eq!(
-        sites,
-        [
-            (address("step"), Some(0), Some(2), true),
-            (address("grid_fill"), None, Some(1), false),
-            (address("grid_clear"), None, None, true),
-        ]
-    );
+    let expected = [
+        (address("step"), Some(0), Some(2), true),
+        (address("grid_fill"), None, Some(1), false),
+        (address("grid_clear"), None, None, true),
+    ];
+    assert_eq!(sites, expected);
     assert!(plan.sites.iter().zip(0..).all(|(site, id)| site.id == id));
     assert!(plan.sites.iter().all(|site| 0 < site.n_bytes && site.n_bytes <= site.n_bytes_to_next));
     assert_eq!(plan.modules.len(), 1);
@@ -167,9 +172,9 @@ fn attributes_are_read_where_they_are() {
     assert_eq!(
         entry.unwrap().attributes,
         [
-            Attribute { source: ValueOrigin::Global { at: rows }, kind: ValueType::I64 },
-            Attribute { source: ValueOrigin::Float { n: 0 }, kind: ValueType::F64 },
-            Attribute { source: ValueOrigin::Integer { n: 0 }, kind: ValueType::I32 },
+            Attribute { source: ValueOrigin::Global(rows), kind: ValueType::I64 },
+            Attribute { source: ValueOrigin::Float(0), kind: ValueType::F64 },
+            Attribute { source: ValueOrigin::Integer(0), kind: ValueType::I32 },
         ]
     );
     let returned = Attribute { source: ValueOrigin::Returned, kind: ValueType::I32 };
@@ -188,23 +193,14 @@ fn tuning_points_are_changed_at_their_sync_points() {
     let fast = Replacement::Function(at(compiled.address("step_fast")));
     let fastest = Replacement::Exported("fast.so:step_fastest".to_owned());
     let points = plan.points.iter().map(|point| (point.sync, point.kind, point.change.clone()));
-    assert_eq!(
-        points.collect::<Vec<_>>(),
-        [
-            ((0, ProbePoint::Entry), ValueType::F64, PlannedChange::Set { at: factor }),
-            (
-                (2, ProbePoint::Exit),
-                ValueType::F64,
-                PlannedChange::Call { function: retune, returns: None }
-            ),
-            ((2, ProbePoint::Exit), ValueType::Bool, PlannedChange::Replace { site: 0, by: fast }),
-            (
-                (2, ProbePoint::Exit),
-                ValueType::Bool,
-                PlannedChange::Replace { site: 0, by: fastest }
-            ),
-        ]
-    );
+    let (start, cleared) = ((0, ProbePoint::Entry), (2, ProbePoint::Exit));
+    let expected = [
+        (start, ValueType::F64, PlannedChange::Set { at: factor }),
+        (cleared, ValueType::F64, PlannedChange::Call { function: retune, returns: None }),
+        (cleared, ValueType::Bool, PlannedChange::Replace { site: 0, by: fast }),
+        (cleared, ValueType::Bool, PlannedChange::Replace { site: 0, by: fastest }),
+    ];
+    assert_eq!(points.collect::<Vec<_>>(), expected);
     let of_master: Vec<_> = plan.points.iter().map(|point| point.ranks.contains(0)).collect();
     assert_eq!(of_master, [true, false, false, false]);
 }
@@ -224,11 +220,10 @@ fn patterns_add_events_where_the_description_has_none() {
 #[test]
 fn a_pattern_that_matches_nothing_is_named() {
     let compiled = Compiled::new();
-    let find =
-        |pattern: &str| resolve(&Application::default(), &[pattern.to_owned()], &compiled.program);
+    let find = |pattern| compiled.resolve(&Application::default(), &[pattern]);
     let sentence = find("gird_*").unwrap_err().to_string();
     assert!(sentence.contains("that can have probes matches `gird_*`"), "{sentence}");
-    let (_, all) = find("*").unwrap();
+    let all = find("*").unwrap();
     assert!(6 <= all.sites.len() && all.events.len() == 2 * all.sites.len());
 }
 

@@ -118,7 +118,7 @@ fn an_analyzer_that_is_gone_while_no_disk_takes_anything() {
 fn who_does_not_know_the_secret_is_told_nothing() {
     let (stage, server) = Stage::new();
     drop(server);
-    let stranger = stage.serve(Secret::from_bytes([8; 32]));
+    let stranger = stage.serve(Secret::from_bytes([8; 32]), None);
     let mut collector = stage.collector();
     assert!(stage.rank(Rank { ending: "vanish", ..WAITING }).ends());
     assert!(collector.ends(), "it gives up and spills");

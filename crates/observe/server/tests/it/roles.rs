@@ -35,16 +35,17 @@ fn number(name: &str) -> u64 {
     variable(name).parse().expect("set by the test")
 }
 
+fn environment() -> RunEnvironment {
+    RunEnvironment::from_variables(|name| std::env::var_os(name)).expect("set by the test")
+}
+
 #[test]
 #[ignore = "a role in other tests, started by them"]
 fn collector() {
-    let environment =
-        RunEnvironment::from_variables(|name| std::env::var_os(name)).expect("set by the test");
     let options =
         CollectorOptions { patience: Duration::from_secs(1), ..CollectorOptions::default() };
-    if let Some(collector) =
-        Collector::take(&environment, options).expect("a folder that can be used")
-    {
+    let collector = Collector::take(&environment(), options).expect("a folder that can be used");
+    if let Some(collector) = collector {
         collector.run();
     }
 }
@@ -52,44 +53,32 @@ fn collector() {
 #[test]
 #[ignore = "a role in other tests, started by them"]
 fn rank() {
-    let environment =
-        RunEnvironment::from_variables(|name| std::env::var_os(name)).expect("set by the test");
-    let folder = environment.run_dir().join(place::node_name());
+    let folder = environment().run_dir().join(place::node_name());
     std::fs::create_dir_all(&folder).expect("a folder that can be used");
     let started = clock::ticks();
     let path = folder.join(format!("{}-{started:x}.segment", std::process::id()));
     let n_records = number(N_RECORDS);
-    let capacity = Capacity {
-        n_threads: 2,
-        n_regions: 1024,
-        n_peers: 4,
-        n_records: match variable(ENDING).as_str() {
-            "summed" => SUMMED_RING_RECORDS,
-            _ if n_records == 0 => 0,
-            _ => RING_RECORDS,
-        },
+    let ending = variable(ENDING);
+    let ring_records = match ending.as_str() {
+        "summed" => SUMMED_RING_RECORDS,
+        _ if n_records == 0 => 0,
+        _ => RING_RECORDS,
     };
+    let capacity = Capacity { n_threads: 2, n_regions: 1024, n_peers: 4, n_records: ring_records };
     let segment = SegmentWriter::create(&path, capacity, started).expect("room for a segment");
     describe(&segment);
     let mut thread = segment.attach_thread(1).expect("a block for the only thread");
-    let control = ["tuned", "summed"]
-        .contains(&&*variable(ENDING))
-        .then(|| segment.open_control().expect("room for it"));
+    let takes_orders = ["tuned", "summed"].contains(&&*ending);
+    let control = takes_orders.then(|| segment.open_control().expect("room for it"));
     segment.publish();
     ring_doorbell(&folder);
-    if variable(ENDING) == "tuned" {
-        let control = control.expect("opened above");
-        iterate(control, &mut thread, &folder);
-        return finalize(&segment, &folder);
+    match control {
+        Some(control) if ending == "tuned" => iterate(control, &mut thread, &folder),
+        Some(control) => pass(control, &folder, &mut thread, n_records),
+        None => work(&mut thread, n_records),
     }
-    if variable(ENDING) == "summed" {
-        let control = control.expect("opened above");
-        pass(control, &folder, &mut thread, n_records);
-        return finalize(&segment, &folder);
-    }
-    work(&mut thread, n_records);
-    match variable(ENDING).as_str() {
-        "finalize" => finalize(&segment, &folder),
+    match ending.as_str() {
+        "finalize" | "tuned" | "summed" => finalize(&segment, &folder),
         "wait" => {
             thread.enter(7, ADDRESS, clock::ticks());
             wait_for_input();
@@ -211,7 +200,7 @@ fn iterate(
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
     std::thread::spawn(move || {
-        std::io::stdin().read_to_end(&mut Vec::new()).ok();
+        wait_for_input();
         over.store(true, Ordering::SeqCst);
     });
     let kept = BTreeMap::new();
@@ -229,15 +218,9 @@ fn iterate(
         // Duration of an iteration.
         orders.bell().wait(n_rings, Duration::from_millis(2));
         if state.is_started {
-            push(thread, 1);
+            thread.push(&passage(1, 10));
         }
     }
-}
-
-fn push(thread: &mut ThreadWriter, event: u32) {
-    let values = [10, 0, 0, 0];
-    let (ticks, kind) = (clock::ticks(), FunctionKind::Event as u16);
-    thread.push(&EventRecord { ticks, event, values, kind, ..EventRecord::default() }.into());
 }
 
 impl State {
@@ -268,9 +251,8 @@ impl State {
             }
             Order::Read { variables, .. } => {
                 let bits = KIND.bits(self.value).expect("its own");
-                OrderAnswer::Values {
-                    values: variables.iter().map(|(id, ..)| (*id, bits)).collect(),
-                }
+                let values = variables.iter().map(|(id, ..)| (*id, bits)).collect();
+                OrderAnswer::Values { values }
             }
             _ => return,
         };
@@ -280,7 +262,7 @@ impl State {
     /// Passes the sync point at the start of an iteration.
     fn pass(&mut self, thread: &mut ThreadWriter) {
         self.n_hits += 1;
-        push(thread, 0);
+        thread.push(&passage(0, 10));
         let n_hits = self.n_hits;
         let due = self.kept.extract_if(.., |_, (_, at_hit)| at_hit.is_some_and(|at| at <= n_hits));
         for (action, (value, _)) in due.collect::<Vec<_>>() {

@@ -107,12 +107,8 @@ pub(crate) fn event_facts(
     function: &str,
     attribute: &str,
 ) -> EventFacts {
-    EventFacts {
-        name: name.to_owned(),
-        function: function.to_owned(),
-        place,
-        attributes: vec![(attribute.to_owned(), ValueType::I32)],
-    }
+    let attributes = vec![(attribute.to_owned(), ValueType::I32)];
+    EventFacts { name: name.to_owned(), function: function.to_owned(), place, attributes }
 }
 
 /// The folders of one run.
@@ -137,7 +133,7 @@ impl Stage {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let secret = Secret::from_bytes([7; 32]);
         let mut stage = Self { dir, record, address, secret, has_disk: true };
-        let server = stage.serve(Secret::from_bytes([7; 32]));
+        let server = stage.serve(Secret::from_bytes([7; 32]), None);
         stage.address = server.address();
         (stage, server)
     }
@@ -146,17 +142,13 @@ impl Stage {
     pub(crate) fn tuned(tuning: TuningOptions) -> (Self, Server) {
         let (mut stage, server) = Self::new();
         drop(server);
-        let server = stage.serve_with(Secret::from_bytes([7; 32]), Some(tuning));
+        let server = stage.serve(Secret::from_bytes([7; 32]), Some(tuning));
         stage.address = server.address();
         (stage, server)
     }
 
     /// Starts a server that expects `secret`, at the address of the previous one if there was one.
-    pub(crate) fn serve(&self, secret: Secret) -> Server {
-        self.serve_with(secret, None)
-    }
-
-    fn serve_with(&self, secret: Secret, tuning: Option<TuningOptions>) -> Server {
+    pub(crate) fn serve(&self, secret: Secret, tuning: Option<TuningOptions>) -> Server {
         Server::start(ServerOptions {
             run: RUN,
             secret,
@@ -201,16 +193,13 @@ impl Stage {
     fn start(&self, role: &str, variables: &[(&str, &str)]) -> Actor {
         let mut command = Command::new(std::env::current_exe().expect("this test"));
         command.args(["--exact", &format!("roles::{role}"), "--ignored", "--nocapture"]);
-        command.env(place::RUN, format!("{RUN:016x}"));
-        command.env(place::SHM_DIR, self.shm_dir());
+        let (nowhere, temporary) = (Path::new("/proc/nowhere"), self.dir.path().join("tmp"));
+        let (out, temporary) =
+            if self.has_disk { (self.record.dir(), &*temporary) } else { (nowhere, nowhere) };
+        command.env(place::RUN, format!("{RUN:016x}")).env(place::SHM_DIR, self.shm_dir());
         command.env(place::ANALYZER, self.address.to_string());
-        command.env(place::SECRET, self.secret.to_hex());
-        let nowhere = Path::new("/proc/nowhere");
-        let out = if self.has_disk { self.record.dir() } else { nowhere };
-        command.env(place::OUT, out);
-        command.env(place::STARTED_BY, place::STARTED_BY_LAUNCHER);
-        let temporary = self.dir.path().join("tmp");
-        command.env("TMPDIR", if self.has_disk { &temporary } else { nowhere });
+        command.env(place::SECRET, self.secret.to_hex()).env(place::OUT, out);
+        command.env(place::STARTED_BY, place::STARTED_BY_LAUNCHER).env("TMPDIR", temporary);
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Actor(command.spawn().expect("this test can be started"))

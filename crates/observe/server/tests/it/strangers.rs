@@ -135,7 +135,7 @@ fn what_was_overheard_is_no_key() {
     collector.kill();
     drop(server);
     stage.address = SocketAddr::from(([127, 0, 0, 1], 0));
-    let server = stage.serve(Secret::from_bytes([7; 32]));
+    let server = stage.serve(Secret::from_bytes([7; 32]), None);
     assert_ne!(server.address(), address);
     // The answer is as long as a welcome, and contains nothing readable.
     let answer = answer_to(server.address(), &overheard);
@@ -151,7 +151,7 @@ fn collectors_come_over_ipv6_as_well() {
         let (mut stage, server) = Stage::new();
         drop(server);
         stage.address = listen.parse().expect("an address");
-        let server = stage.serve(Secret::from_bytes([7; 32]));
+        let server = stage.serve(Secret::from_bytes([7; 32]), None);
         let port = server.address().port();
         stage.address = SocketAddr::new("::1".parse().expect("an address"), port);
         let collector = stage.collector();

@@ -13,7 +13,6 @@ use server::Server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tuner::{TuningOptions, TuningPlan};
-use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::{EventFacts, ProbedFunction, SummaryBatch};
 
@@ -66,8 +65,7 @@ fn summed(details: [Detail; 2]) -> (Stage, Server, Arc<AtomicU64>) {
         plan: TuningPlan { events: facts(), ..TuningPlan::default() },
         tunlets: vec![Box::new(counting)],
         mode: TuningMode::Observe,
-        options: Options::default(),
-        every_passage: false,
+        ..TuningOptions::default()
     });
     (stage, server, n_heard)
 }
@@ -212,10 +210,9 @@ fn count(every_passage: bool) -> (Stage, Server) {
     Stage::tuned(TuningOptions {
         application: Application { program: "test".to_owned(), ..Application::default() },
         plan: probed(),
-        tunlets: Vec::new(),
         mode: TuningMode::Observe,
-        options: Options::default(),
         every_passage,
+        ..TuningOptions::default()
     })
 }
 

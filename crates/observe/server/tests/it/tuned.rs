@@ -9,7 +9,6 @@ use run_record::measured::RunFacts;
 use run_record::tuning::{DecisionOutcome, TuningMode, TuningSummary, TuningValue};
 use server::Server;
 use tuner::{PlannedChange, PlannedPoint, TuningOptions, TuningPlan};
-use tunlets::conductor::Options;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use wire::control::{Attribute, Location, Site, SitePoint, ValueOrigin};
 
@@ -74,7 +73,7 @@ fn application() -> Application {
 
 fn plan() -> TuningPlan {
     let at = Location { module: 0, address: 64 };
-    let attribute = Attribute { source: ValueOrigin::Global { at }, kind: ValueType::I32 };
+    let attribute = Attribute { source: ValueOrigin::Global(at), kind: ValueType::I32 };
     let point = |event| Some(SitePoint { event, attributes: vec![attribute], is_on: true });
     let site = Site {
         id: 0,
@@ -88,13 +87,10 @@ fn plan() -> TuningPlan {
     let change = PlannedChange::Set { at };
     let sync = (0, ProbePoint::Entry);
     TuningPlan {
-        modules: Vec::new(),
         sites: vec![site],
         events: PLACES.map(|place| event_facts(place, "iterate", "work")).to_vec(),
-        probed: Vec::new(),
         points: vec![PlannedPoint { sync, kind: ValueType::I32, change, ranks: ranks() }],
-        names: Vec::new(),
-        warnings: Vec::new(),
+        ..TuningPlan::default()
     }
 }
 
@@ -114,8 +110,7 @@ fn tuned(mode: TuningMode) -> (Stage, Server) {
         plan: plan(),
         tunlets: vec![Box::new(Once { n_iterations: 0 })],
         mode,
-        options: Options::default(),
-        every_passage: false,
+        ..TuningOptions::default()
     })
 }
 

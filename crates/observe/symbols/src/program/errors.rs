@@ -26,16 +26,11 @@ pub enum ProgramError {
         source: object::Error,
     },
     /// The program is for another processor.
-    #[error(
-        "`{path}` is not for x86-64 processors: functions and variables of others are not found"
-    )]
-    OtherProcessor {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("`{0}` is not for x86-64 processors: functions and variables of others are not found")]
+    OtherProcessor(PathBuf),
 }
 
-/// Failure to find a function or variable by name.
+/// Failure to find a function or variable by name, which is the first field of each variant.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
@@ -49,14 +44,9 @@ pub enum LookupError {
         /// Similar names, best first.
         near: Vec<String>,
     },
-    /// Several functions or variables have this name.
-    #[error("`{name}` may be {}: give one of these names in full", list(candidates))]
-    Ambiguous {
-        /// Requested name.
-        name: String,
-        /// Full names.
-        candidates: Vec<String>,
-    },
+    /// Several functions or variables have this name: the full names.
+    #[error("`{0}` may be {names}: give one of these names in full", names = list(.1))]
+    Ambiguous(String, Vec<String>),
     /// Every call of the function was replaced by its body.
     #[error(
         "`{name}` does not exist as a function: it is inlined at {n_places} places, in {}; choose one of these, \
@@ -73,26 +63,16 @@ pub enum LookupError {
     },
     /// The function is declared but not defined here, or was left out.
     #[error(
-        "`{name}` is declared but has no code in `{program}`: nothing calls it, or it is in a library that is loaded later"
+        "`{0}` is declared but has no code in `{1}`: nothing calls it, or it is in a library that is loaded later"
     )]
-    NoCode {
-        /// Requested name.
-        name: String,
-        /// Path of the program.
-        program: PathBuf,
-    },
-    /// Only compiler-made copies with other parameters exist, not the function itself.
+    NoCode(String, PathBuf),
+    /// Only compiler-made copies of the function exist, with other parameters: their symbols.
     #[error(
-        "`{name}` exists only in variants made by the compiler: {}; name one of them (its arguments may differ), \
+        "`{0}` exists only in variants made by the compiler: {copies}; name one of them (its arguments may differ), \
          or compile it with `__attribute__((noipa))`",
-        list(copies)
+        copies = list(.1)
     )]
-    OnlyCopies {
-        /// Requested name.
-        name: String,
-        /// Symbols of the copies.
-        copies: Vec<String>,
-    },
+    OnlyCopies(String, Vec<String>),
     /// The name is a variable instead of a function, or vice versa.
     #[error("`{name}` is a {is}, not a {wanted}")]
     OtherKind {
@@ -105,19 +85,13 @@ pub enum LookupError {
     },
     /// The variable has no place in memory.
     #[error(
-        "`{name}` has no place in memory: the compiler found that it never changes, or keeps it in registers; \
+        "`{0}` has no place in memory: the compiler found that it never changes, or keeps it in registers; \
          make it `volatile`, or not `static`"
     )]
-    Folded {
-        /// Requested name.
-        name: String,
-    },
+    Folded(String),
     /// The variable is thread-local.
-    #[error("`{name}` is thread-local: every thread has its own, and none can be chosen")]
-    ThreadLocal {
-        /// Requested name.
-        name: String,
-    },
+    #[error("`{0}` is thread-local: every thread has its own, and none can be chosen")]
+    ThreadLocal(String),
     /// The variable is reached through a pointer, so that its place changes.
     #[error(
         "{} is {what}: the address of its values changes while the program runs; copy the relevant value to a separate variable",
@@ -131,14 +105,9 @@ pub enum LookupError {
         /// Description: a pointer, a reference, an allocatable array.
         what: &'static str,
     },
-    /// The variable is read-only.
-    #[error("`{name}` is in the read-only section `{section}`: it is constant")]
-    Constant {
-        /// Requested name.
-        name: String,
-        /// Section of the variable.
-        section: String,
-    },
+    /// The variable is in a read-only section.
+    #[error("`{0}` is in the read-only section `{1}`: it is constant")]
+    Constant(String, String),
     /// The variable is not a number.
     #[error("`{name}` is a `{type_name}`, not one number{hint}")]
     NotANumber {
@@ -175,33 +144,20 @@ pub enum LookupError {
     },
     /// Members and elements need debug information.
     #[error(
-        "`{name}` is part of a variable, and `{program}` has no debug information: compile it with `-g`"
+        "`{0}` is part of a variable, and `{1}` has no debug information: compile it with `-g`"
     )]
-    NeedsDebugInfo {
-        /// Requested name.
-        name: String,
-        /// Path of the program.
-        program: PathBuf,
-    },
+    NeedsDebugInfo(String, PathBuf),
     /// The name has invalid syntax.
     #[error(
-        "`{name}` is not a name: write `variable`, `struct.member`, `array[3]`, `namespace::name` or `module::name`"
+        "`{0}` is not a name: write `variable`, `struct.member`, `array[3]`, `namespace::name` or `module::name`"
     )]
-    Syntax {
-        /// Requested name.
-        name: String,
-    },
+    Syntax(String),
     /// The symbol table was removed.
     #[error(
-        "`{name}` cannot be found: `{program}` is stripped; compile it with `-g` and do not strip it, \
-         or put its debug file beside it (`{program}.debug`)"
+        "`{0}` cannot be found: `{1}` is stripped; compile it with `-g` and do not strip it, \
+         or put its debug file beside it (`{1}.debug`)"
     )]
-    Stripped {
-        /// Requested name.
-        name: String,
-        /// Path of the program.
-        program: PathBuf,
-    },
+    Stripped(String, PathBuf),
 }
 
 /// Describes a part of a name.

@@ -131,24 +131,18 @@ pub struct SourceLine {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotProbeable {
-    /// The function is smaller than a jump.
-    #[error("its {n_bytes} bytes are too few")]
-    TooSmall {
-        /// Size with padding, in bytes.
-        n_bytes: u64,
-    },
+    /// The function is smaller than a jump: its size with padding, in bytes.
+    #[error("its {0} bytes are too few")]
+    TooSmall(u64),
     /// The function has no code.
     #[error("it has no code")]
     Empty,
     /// The function runs once, before `main`, to select another function.
     #[error("it runs once, to choose the function that is called")]
     Chooser,
-    /// The function is a part that the compiler moved out of another function, which jumps into it.
-    #[error("it is a part of `{of}` that is jumped to, not called")]
-    Part {
-        /// Name of that function.
-        of: String,
-    },
+    /// The function is a part that the compiler moved out of this function, which jumps into it.
+    #[error("it is a part of `{0}` that is jumped to, not called")]
+    Part(String),
     /// The function needs its own return address.
     #[error("it returns more than once, or into another function")]
     ReturnsOtherwise,
@@ -185,11 +179,11 @@ impl Function {
         } else if RETURNS_OTHERWISE.contains(&self.family()) {
             Err(NotProbeable::ReturnsOtherwise)
         } else if self.symbol.contains(".cold") {
-            Err(NotProbeable::Part { of: self.name.clone() })
+            Err(NotProbeable::Part(self.name.clone()))
         } else if self.n_bytes == 0 {
             Err(NotProbeable::Empty)
         } else if self.n_bytes_to_next < N_BYTES_MIN {
-            Err(NotProbeable::TooSmall { n_bytes: self.n_bytes_to_next })
+            Err(NotProbeable::TooSmall(self.n_bytes_to_next))
         } else {
             Ok(())
         }
@@ -223,7 +217,7 @@ mod tests {
     #[test]
     fn what_is_not_called_and_returned_from_is_left_alone() {
         check("spread", Ok(()));
-        check("spread.cold", Err(NotProbeable::Part { of: "spread".to_owned() }));
+        check("spread.cold", Err(NotProbeable::Part("spread".to_owned())));
         check("uw_init_context_1.cold", Err(NotProbeable::ReturnsOtherwise));
         check("uw_init_context_1", Err(NotProbeable::ReturnsOtherwise));
         check("__sigsetjmp", Err(NotProbeable::ReturnsOtherwise));

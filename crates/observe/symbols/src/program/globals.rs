@@ -57,8 +57,7 @@ impl Module {
                 return self.walk(name, global, &[]).map(Some);
             }
         }
-        let path = VariablePath::parse(name)
-            .ok_or_else(|| LookupError::Syntax { name: name.to_owned() })?;
+        let path = VariablePath::parse(name).ok_or_else(|| LookupError::Syntax(name.to_owned()))?;
         match self.choose(name, &path)? {
             Some(global) => self.walk(name, global, &path.steps).map(Some),
             None => Ok(None),
@@ -67,25 +66,22 @@ impl Module {
 
     /// Returns the variable with this symbol, without type information.
     pub(crate) fn untyped_variable(&self, name: &str) -> Result<Option<Variable>, LookupError> {
-        let found = best(self.image.objects(), |object| {
+        let mut found = best(self.image.objects(), |object| {
             fit(name, &object.symbol, &object.name).or_else(|| loose_fit(name, &object.name))
         });
-        let mut found = found;
         found.dedup_by_key(|object| object.address);
         match found.as_slice() {
             [] => Ok(None),
-            [object] if object.is_thread_local => {
-                Err(LookupError::ThreadLocal { name: name.to_owned() })
-            }
+            [object] if object.is_thread_local => Err(LookupError::ThreadLocal(name.to_owned())),
             [object] => Ok(Some(Variable {
                 n_bytes: object.n_bytes,
                 is_static: !object.is_global,
                 ..self.at(name, object.address)
             })),
-            several => Err(LookupError::Ambiguous {
-                name: name.to_owned(),
-                candidates: several.iter().map(|object| object.symbol.clone()).collect(),
-            }),
+            several => {
+                let symbols = several.iter().map(|object| object.symbol.clone()).collect();
+                Err(LookupError::Ambiguous(name.to_owned(), symbols))
+            }
         }
     }
 
@@ -122,11 +118,8 @@ impl Module {
         match (placed.as_slice(), found.as_slice()) {
             ([one], _) => Ok(Some(*one)),
             ([], []) => Ok(None),
-            ([], _) => Err(LookupError::Folded { name: name.to_owned() }),
-            (several, _) => Err(LookupError::Ambiguous {
-                name: name.to_owned(),
-                candidates: distinguish(several),
-            }),
+            ([], _) => Err(LookupError::Folded(name.to_owned())),
+            (several, _) => Err(LookupError::Ambiguous(name.to_owned(), distinguish(several))),
         }
     }
 
@@ -137,16 +130,12 @@ impl Module {
         global: &Global,
         steps: &[PathStep<'_>],
     ) -> Result<Variable, LookupError> {
-        let owned = || name.to_owned();
         let Location::Address(mut address) = global.location else {
-            return Err(LookupError::ThreadLocal { name: owned() });
+            return Err(LookupError::ThreadLocal(name.to_owned()));
         };
         let debug = self.debug();
-        let unknown = || LookupError::NotANumber {
-            name: owned(),
-            type_name: "?".to_owned(),
-            hint: ": its debug information does not tell its type".to_owned(),
-        };
+        let unknown =
+            || not_a_number(name, "?", ": its debug information does not tell its type".to_owned());
         let (Some(debug), Some(mut type_offset)) = (&debug, global.type_offset) else {
             return Err(unknown());
         };
@@ -165,11 +154,8 @@ impl Module {
         let bare = bare(debug, type_offset).ok_or_else(unknown)?;
         refuse_indirect(&bare.die, name, name)?;
         let type_name = types::name(debug, Some(type_offset));
-        let kind = types::number(&bare.die).ok_or_else(|| LookupError::NotANumber {
-            name: owned(),
-            type_name: type_name.clone(),
-            hint: hint(&bare.die, name),
-        })?;
+        let kind = types::number(&bare.die)
+            .ok_or_else(|| not_a_number(name, &type_name, hint(&bare.die, name)))?;
         Ok(Variable {
             kind: Some(kind),
             n_bytes: kind.n_bytes() as u64,
@@ -208,6 +194,10 @@ fn refuse_indirect(bare: &Die<'_, '_>, name: &str, part: &str) -> Result<(), Loo
         _ => return Ok(()),
     };
     Err(LookupError::Indirect { name: name.to_owned(), part: part.to_owned(), what })
+}
+
+fn not_a_number(name: &str, type_name: &str, hint: String) -> LookupError {
+    LookupError::NotANumber { name: name.to_owned(), type_name: type_name.to_owned(), hint }
 }
 
 /// Suggests what to name instead.
@@ -250,11 +240,12 @@ fn member(
         near: members(&bare.die),
     })?;
     if let Some(n_bits) = n_bits {
-        return Err(LookupError::NotANumber {
-            name: format!("{part}.{name}"),
-            type_name: format!("bit field of {n_bits} bits"),
-            hint: ": it shares its bytes with others".to_owned(),
-        });
+        let (name, type_name) = (format!("{part}.{name}"), format!("bit field of {n_bits} bits"));
+        return Err(not_a_number(
+            &name,
+            &type_name,
+            ": it shares its bytes with others".to_owned(),
+        ));
     }
     Ok((offset, type_offset))
 }
@@ -302,22 +293,17 @@ fn element(
     part: &str,
     indices: &[i64],
 ) -> Result<(i64, usize), LookupError> {
-    let no_array = || LookupError::NotANumber {
-        name: part.to_owned(),
-        type_name: types::name(debug, Some(bare.die.offset())),
-        hint: ": it has no elements at fixed places".to_owned(),
-    };
+    let type_name = || types::name(debug, Some(bare.die.offset()));
+    let no_array =
+        || not_a_number(part, &type_name(), ": it has no elements at fixed places".to_owned());
     let dimensions = types::dimensions(&bare.die).ok_or_else(no_array)?;
     let type_offset = bare.die.reference(dw::DW_AT_type).ok_or_else(no_array)?;
     let inner = types::bare(debug, type_offset).ok_or_else(no_array)?;
     let n_bytes = types::n_bytes(&inner.die).and_then(|n| i64::try_from(n).ok());
     let mut stride = n_bytes.ok_or_else(no_array)?;
     if indices.len() < dimensions.len() {
-        return Err(LookupError::NotANumber {
-            name: part.to_owned(),
-            type_name: types::name(debug, Some(bare.die.offset())),
-            hint: format!(": give {} indices, such as `{part}[1,2]`", dimensions.len()),
-        });
+        let hint = format!(": give {} indices, such as `{part}[1,2]`", dimensions.len());
+        return Err(not_a_number(part, &type_name(), hint));
     }
     let (indices, inner_indices) = indices.split_at(dimensions.len());
     let mut pairs: Vec<_> = dimensions.into_iter().zip(indices.iter().copied()).collect();

@@ -51,7 +51,7 @@ impl Image {
         let not_elf = |source| ProgramError::NotElf { path: path.into(), source };
         let file = File::parse(bytes.as_slice()).map_err(not_elf)?;
         if file.architecture() != Architecture::X86_64 {
-            return Err(ProgramError::OtherProcessor { path: path.into() });
+            return Err(ProgramError::OtherProcessor(path.into()));
         }
         let elf = Elf::open(path).unwrap_or_default();
         let debug_file = debug_file::find(path, &elf);

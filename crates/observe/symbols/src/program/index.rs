@@ -139,9 +139,8 @@ impl<'j, 'a> Join<'j, 'a> {
             return;
         }
         function.inlined = self.inlined(&self.key(&declared), names);
-        let signature = signature(self.debug, declared.offset, whole.type_offset);
-        function.parameters = Some(signature.parameters);
-        function.returns = Some(signature.returns);
+        let (parameters, returns) = signature(self.debug, declared.offset, whole.type_offset);
+        (function.parameters, function.returns) = (Some(parameters), Some(returns));
     }
 
     fn inlined(&self, key: &Key<'a>, names: &[String]) -> Vec<Inlined> {

@@ -1,7 +1,4 @@
-//! Libraries that a program is linked with, found by the loader's rules.
-//!
-//! # Not here
-//! Libraries that the program opens itself.
+//! Libraries that a program is linked with, found by the loader's rules; not those that it opens itself.
 
 use super::image::Image;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH};

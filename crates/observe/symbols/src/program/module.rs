@@ -54,22 +54,18 @@ impl Module {
     pub(crate) fn function(&self, name: &str) -> Result<Option<&Function>, LookupError> {
         let functions = &self.index().functions;
         let found = best(functions, |function| function_fit(name, function));
-        let (copies, originals): (Vec<&Function>, Vec<&Function>) =
+        let (copies, mut candidates): (Vec<&Function>, Vec<&Function>) =
             found.into_iter().partition(|function| function.is_copy && function.symbol != name);
-        let mut candidates = originals;
         // Constructors have several symbols for the same code.
         candidates.dedup_by_key(|function| function.address);
         match candidates.as_slice() {
             [] if copies.is_empty() => Ok(None),
-            [] => Err(LookupError::OnlyCopies {
-                name: name.to_owned(),
-                copies: copies.iter().map(|copy| copy.symbol.clone()).collect(),
-            }),
+            [] => {
+                let symbols = copies.iter().map(|copy| copy.symbol.clone()).collect();
+                Err(LookupError::OnlyCopies(name.to_owned(), symbols))
+            }
             [one] => Ok(Some(*one)),
-            several => Err(LookupError::Ambiguous {
-                name: name.to_owned(),
-                candidates: distinguish(several),
-            }),
+            several => Err(LookupError::Ambiguous(name.to_owned(), distinguish(several))),
         }
     }
 }

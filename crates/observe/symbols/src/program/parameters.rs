@@ -7,8 +7,12 @@ use super::types::{bare, is_fortran, is_pointer, name, number};
 use events::ValueType;
 use gimli::constants as dw;
 
-/// Returns return value and parameters of the function at `offset`.
-pub(crate) fn signature(debug: &Debug<'_>, offset: usize, returned: Option<usize>) -> Signature {
+/// Returns parameters and return value of the function at `offset`.
+pub(crate) fn signature(
+    debug: &Debug<'_>,
+    offset: usize,
+    returned: Option<usize>,
+) -> (Vec<Parameter>, Returned) {
     let returns = Returned { type_name: name(debug, returned), kind: kind(debug, returned) };
     let mut allocator = ArgumentAllocator::after_return(debug, returned);
     let mut parameters = Vec::new();
@@ -25,7 +29,7 @@ pub(crate) fn signature(debug: &Debug<'_>, offset: usize, returned: Option<usize
             !ENDS.contains(&child.tag())
         });
     }
-    Signature { returns, parameters }
+    (parameters, returns)
 }
 
 /// Tags of the entries that come after the parameters.
@@ -35,11 +39,6 @@ const ENDS: [gimli::DwTag; 4] = [
     dw::DW_TAG_call_site,
     dw::DW_TAG_GNU_call_site,
 ];
-
-pub(crate) struct Signature {
-    pub(crate) returns: Returned,
-    pub(crate) parameters: Vec<Parameter>,
-}
 
 fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, allocator: &mut ArgumentAllocator) -> Parameter {
     let origin = die.follow(dw::DW_AT_abstract_origin);

@@ -14,14 +14,7 @@ const DEPTH_MAX: usize = 16;
 
 /// Types already examined, each at an offset in the value. A second examination would find the same, and examining
 /// types that contain each other repeatedly could otherwise take forever.
-#[derive(Debug, Default)]
-struct Visited(HashSet<(usize, u64)>);
-
-impl Visited {
-    fn is_first(&mut self, bare: &Die<'_, '_>, offset: u64) -> bool {
-        self.0.insert((bare.offset(), offset))
-    }
-}
+type Visited = HashSet<(usize, u64)>;
 
 /// Register class of eight bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +128,7 @@ fn is_by_address(bare: &Die<'_, '_>) -> bool {
 fn has_own_copying(class: &Die<'_, '_>, visited: &mut Visited, depth: usize) -> bool {
     let is_class = [dw::DW_TAG_class_type, dw::DW_TAG_structure_type].contains(&class.tag());
     let mut is_own = false;
-    if !is_class || DEPTH_MAX < depth || !visited.is_first(class, 0) {
+    if !is_class || DEPTH_MAX < depth || !visited.insert((class.offset(), 0)) {
         return false;
     }
     class.children(|child| {
@@ -212,7 +205,7 @@ fn fill(bare: &Die<'_, '_>, offset: u64, eightbytes: &mut Eightbytes, depth: usi
     if DEPTH_MAX < depth || N_PARTS_MAX < offset {
         return None;
     }
-    if !eightbytes.visited.is_first(bare, offset) {
+    if !eightbytes.visited.insert((bare.offset(), offset)) {
         return Some(());
     }
     match bare.tag() {

@@ -3,9 +3,7 @@
 //! # Invariants
 //! - Only direct accesses are listed: an access through a pointer appears as the place where the address is
 //!   taken, once.
-//!
-//! # Not here
-//! Accesses in other files than the variable's own.
+//! - Only the variable's own file is searched.
 
 use super::function::Function;
 use super::globals::Variable;
@@ -44,13 +42,6 @@ pub enum AccessKind {
     Address,
 }
 
-/// Instructions that refer to a variable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Readers {
-    /// Ordered by address.
-    pub accesses: Vec<Access>,
-}
-
 /// Loop that does not read a variable again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cached {
@@ -74,19 +65,6 @@ impl std::fmt::Display for Cached {
     }
 }
 
-impl Readers {
-    /// Returns whether an instruction reads the variable, or may read it.
-    pub fn is_read(&self) -> bool {
-        self.accesses.iter().any(|access| access.kind != AccessKind::Write)
-    }
-}
-
-impl AccessKind {
-    fn is_read(self) -> bool {
-        matches!(self, Self::Read | Self::Update)
-    }
-}
-
 /// Addresses of a variable in code.
 struct Target {
     /// Bytes of the variable.
@@ -102,9 +80,9 @@ struct Code<'a> {
     sections: Vec<(u64, &'a [u8])>,
 }
 
-/// Returns all instructions in `functions` that refer to the variable.
-pub(crate) fn readers(image: &Image, functions: &[Function], variable: &Variable) -> Readers {
-    let Some(code) = Code::of(image) else { return Readers::default() };
+/// Returns all instructions in `functions` that refer to the variable, by address.
+pub(crate) fn accesses(image: &Image, functions: &[Function], variable: &Variable) -> Vec<Access> {
+    let Some(code) = Code::of(image) else { return Vec::new() };
     let target = Target::of(image, variable);
     let mut accesses = Vec::new();
     let mut info = InstructionInfoFactory::new();
@@ -116,7 +94,7 @@ pub(crate) fn readers(image: &Image, functions: &[Function], variable: &Variable
             }
         });
     }
-    Readers { accesses }
+    accesses
 }
 
 /// Returns the loops that call `sync` and keep using a value of the variable read before.
@@ -126,10 +104,10 @@ pub(crate) fn cached_across(
     variable: &Variable,
     sync: &Function,
 ) -> Vec<Cached> {
-    let readers = readers(image, functions, variable);
     let Some(code) = Code::of(image).filter(|_| !variable.is_volatile) else { return Vec::new() };
-    let reads: Vec<u64> =
-        readers.accesses.iter().filter(|at| at.kind.is_read()).map(|at| at.address).collect();
+    let accesses = accesses(image, functions, variable);
+    let is_read = |access: &&Access| matches!(access.kind, AccessKind::Read | AccessKind::Update);
+    let reads: Vec<u64> = accesses.iter().filter(is_read).map(|read| read.address).collect();
     let reads_in = |range: &Range<u64>| reads.iter().any(|address| range.contains(address));
     let is_cached = |function: &&Function| {
         let first = function.address;

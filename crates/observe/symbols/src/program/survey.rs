@@ -2,9 +2,6 @@
 //!
 //! # Invariants
 //! - Entries are in the order of the section, so that a binary search finds an entry by its offset.
-//!
-//! # Not here
-//! Types and parameters: read on request (`types`, `parameters`).
 
 use super::debug::{Debug, Location, Slice, Value};
 use gimli::constants as dw;
@@ -85,28 +82,19 @@ impl<'a> Survey<'a> {
         self.functions.binary_search_by_key(&offset, |entry| entry.declared.offset).ok()
     }
 
+    /// Returns the index of the variable at an offset of the section.
+    fn variable_at(&self, offset: usize) -> Option<usize> {
+        self.variables.binary_search_by_key(&offset, |entry| entry.declared.offset).ok()
+    }
+
     /// Completes a function by the entries it refers to.
-    pub(crate) fn whole_function(&self, mut declared: Declared<'a>) -> Declared<'a> {
-        // Bounded, since damaged information may contain a cycle.
-        for _ in 0..4 {
-            let Some(at) = declared.origin.and_then(|offset| self.function_at(offset)) else {
-                break;
-            };
-            declared = declared.with(&self.functions[at].declared);
-        }
-        declared
+    pub(crate) fn whole_function(&self, declared: Declared<'a>) -> Declared<'a> {
+        declared.whole(|offset| Some(self.functions[self.function_at(offset)?].declared))
     }
 
     /// Completes a variable by the entries it refers to.
-    pub(crate) fn whole_variable(&self, mut declared: Declared<'a>) -> Declared<'a> {
-        for _ in 0..4 {
-            let found = declared.origin.and_then(|offset| {
-                self.variables.binary_search_by_key(&offset, |entry| entry.declared.offset).ok()
-            });
-            let Some(at) = found else { break };
-            declared = declared.with(&self.variables[at].declared);
-        }
-        declared
+    pub(crate) fn whole_variable(&self, declared: Declared<'a>) -> Declared<'a> {
+        declared.whole(|offset| Some(self.variables[self.variable_at(offset)?].declared))
     }
 
     /// Returns the qualified name: `a::b::name`.
@@ -220,6 +208,16 @@ fn is_wanted(tag: gimli::DwTag, abbreviation: &Abbreviation) -> bool {
 }
 
 impl<'a> Declared<'a> {
+    /// Returns the declaration, completed by those it refers to; `at` finds them by offset.
+    fn whole(mut self, at: impl Fn(usize) -> Option<Self>) -> Self {
+        // Bounded, since damaged information may contain a cycle.
+        for _ in 0..4 {
+            let Some(origin) = self.origin.and_then(&at) else { break };
+            self = self.with(&origin);
+        }
+        self
+    }
+
     /// Returns the declaration, completed by `origin`.
     fn with(self, origin: &Self) -> Self {
         Self {

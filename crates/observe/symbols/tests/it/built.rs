@@ -1,6 +1,6 @@
 //! Programs that are compiled, but not run, to look up their names.
 
-use crate::compiled::{run, source};
+use crate::compiled::{compile, run, source};
 use std::path::PathBuf;
 use std::process::Command;
 use symbols::{LookupError, Program, Variable};
@@ -12,30 +12,23 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// Compiles `sources`; a source may be followed by further options, separated by spaces.
     #[track_caller]
     pub(crate) fn new(compiler: &str, flags: &[&str], sources: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let path = dir.path().join("program");
-        let mut command = Command::new(compiler);
-        command.current_dir(dir.path()).args(flags);
-        run(command.args(sources.iter().map(|name| source(name))).arg("-o").arg(&path));
-        Self { path, _dir: dir }
+        let sources = sources.iter().map(|name| source(name));
+        Self { path: compile(&dir, compiler, flags, sources, "program"), _dir: dir }
     }
 
     /// Compiles the C program with its second file as a library.
     #[track_caller]
     pub(crate) fn with_library(flags: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let gcc = |arguments: &[&str]| {
-            run(Command::new("gcc").current_dir(dir.path()).args(flags).args(arguments));
-        };
-        let (lookup, other) = (source("lookup.c"), source("other.c"));
-        let other = other.to_str().expect("text");
-        gcc(&["-shared", "-fPIC", other, "-o", "libother.so"]);
-        let lookup = lookup.to_str().expect("text");
-        gcc(&[lookup, "libother.so", "-Wl,-rpath,$ORIGIN", "-o", "program"]);
-        Self { path: dir.path().join("program"), _dir: dir }
+        let shared = [flags, &["-shared", "-fPIC"]].concat();
+        compile(&dir, "gcc", &shared, [source("other.c")], "libother.so");
+        let flags = [flags, &["-Wl,-rpath,$ORIGIN"]].concat();
+        // By its name alone, so that the program finds it through its `rpath`.
+        let files = [source("lookup.c"), "libother.so".into()];
+        Self { path: compile(&dir, "gcc", &flags, files, "program"), _dir: dir }
     }
 
     #[track_caller]

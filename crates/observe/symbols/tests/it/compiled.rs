@@ -32,26 +32,30 @@ pub(crate) fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// Compiles `files` to `output`, in `dir`.
+#[track_caller]
+pub(crate) fn compile(
+    dir: &TempDir,
+    compiler: &str,
+    flags: &[&str],
+    files: impl IntoIterator<Item = PathBuf>,
+    output: &str,
+) -> PathBuf {
+    let path = dir.path().join(output);
+    let mut command = Command::new(compiler);
+    run(command.current_dir(dir).args(flags).args(files).arg("-o").arg(&path));
+    path
+}
+
 impl Compiled {
     /// Compiles `sources` and the reporting functions with `compiler`.
     #[track_caller]
     pub(crate) fn new(compiler: &str, flags: &[&str], sources: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let report = dir.path().join("report.o");
-        run(Command::new("gcc")
-            .args(["-O1", "-fPIC", "-c"])
-            .arg(source("report.c"))
-            .arg("-o")
-            .arg(&report));
-        let path = dir.path().join("program");
-        let sources = sources.iter().map(|name| source(name));
-        run(Command::new(compiler)
-            .current_dir(dir.path())
-            .args(flags)
-            .args(sources)
-            .arg(report)
-            .arg("-o")
-            .arg(&path));
+        let flags_of_report = ["-O1", "-fPIC", "-c"];
+        let report = compile(&dir, "gcc", &flags_of_report, [source("report.c")], "report.o");
+        let sources = sources.iter().map(|name| source(name)).chain([report]);
+        let path = compile(&dir, compiler, flags, sources, "program");
         Self::of(dir, &path)
     }
 
@@ -59,20 +63,11 @@ impl Compiled {
     #[track_caller]
     pub(crate) fn with_library(flags: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let library = dir.path().join("library.so");
-        run(Command::new("gcc")
-            .args(["-shared", "-fPIC"])
-            .args(flags)
-            .args([source("library.c"), source("report.c")])
-            .arg("-o")
-            .arg(&library));
-        let path = dir.path().join("program");
-        run(Command::new("gcc")
-            .args(["-g", "-O2", "-DWITH_LIBRARY"])
-            .arg(source("calls.c"))
-            .arg(library)
-            .arg("-o")
-            .arg(&path));
+        let flags = [&["-shared", "-fPIC"], flags].concat();
+        let sources = ["library.c", "report.c"].map(source);
+        let library = compile(&dir, "gcc", &flags, sources, "library.so");
+        let flags = ["-g", "-O2", "-DWITH_LIBRARY"];
+        let path = compile(&dir, "gcc", &flags, [source("calls.c"), library], "program");
         Self::of(dir, &path)
     }
 
@@ -120,11 +115,8 @@ impl Compiled {
     pub(crate) fn check(&self, expected: &[(&str, &str, &str, u32)]) {
         for (call, function, file, line) in expected {
             let place = self.place(call);
-            assert_eq!(
-                (place.function.as_str(), place.line),
-                (*function, *line),
-                "{call}: {place:?}"
-            );
+            let found = (place.function.as_str(), place.line);
+            assert_eq!(found, (*function, *line), "{call}: {place:?}");
             assert!(place.file.ends_with(file), "{call}: {place:?}");
             assert_eq!(place.file.is_empty(), file.is_empty(), "{call}: {place:?}");
         }

@@ -7,9 +7,9 @@ use symbols::{AccessKind, Program};
 #[track_caller]
 fn check(program: &Program, name: &str, expected: &[(&str, AccessKind)]) {
     let variable = program.variable(name).expect("a variable");
-    let readers = program.readers(&variable);
+    let accesses = program.accesses(&variable);
     let mut found: Vec<_> =
-        readers.accesses.iter().map(|access| (access.function.as_str(), access.kind)).collect();
+        accesses.iter().map(|access| (access.function.as_str(), access.kind)).collect();
     found.sort_by_key(|(function, kind)| (*function, *kind as u8));
     found.dedup();
     assert_eq!(found, expected, "`{name}`");

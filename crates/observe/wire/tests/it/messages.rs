@@ -63,25 +63,12 @@ fn batch() -> impl Strategy<Value = SummaryBatch> {
 }
 
 fn event() -> impl Strategy<Value = EventSummary> {
-    let numbers = (any::<[u32; 2]>(), any::<[u64; 3]>());
-    let processes = vec(process_sum(), 0..3);
-    (numbers, vec(moments(), 0..3), moments(), processes).prop_map(
-        |(
-            ([event, n_ranks], [n, first_ticks, last_ticks]),
-            attributes,
-            duration_ticks,
-            processes,
-        )| {
-            EventSummary {
-                event,
-                n,
-                n_ranks,
-                first_ticks,
-                last_ticks,
-                attributes,
-                duration_ticks,
-                processes,
-            }
+    let moments = (vec(moments(), 0..3), moments());
+    (any::<[u32; 2]>(), any::<[u64; 3]>(), moments, vec(process_sum(), 0..3)).prop_map(
+        |([event, n_ranks], [n, first_ticks, last_ticks], moments, processes)| {
+            let (attributes, duration_ticks) = moments;
+            let sum = EventSummary { event, n, n_ranks, ..EventSummary::default() };
+            EventSummary { first_ticks, last_ticks, attributes, duration_ticks, processes, ..sum }
         },
     )
 }
@@ -122,51 +109,41 @@ fn call() -> impl Strategy<Value = CallRecord> {
 }
 
 fn report() -> impl Strategy<Value = ProcessReport> {
-    let identity =
-        (key(), any::<[String; 3]>(), any::<u64>(), any::<[u32; 5]>(), any::<[bool; 3]>());
-    let time = (any::<[u64; 4]>(), any::<[u64; 4]>(), 0.0..1e6_f64);
-    let texts = any::<[String; 2]>();
-    let parts = (vec(communicator(), 0..3), vec(thread(), 0..4));
-    (identity, time, texts, parts).prop_map(
-        |(
-            (key, [node, host, modules], world, numbers, flags),
-            (clock, ticks, cost),
-            texts,
-            parts,
-        )| {
-            let [rank, size, threads_refused, main_thread, _] = numbers;
-            let [spawned, finalizing, gone] = flags;
-            let [first_ticks, first_ns, last_ticks, last_ns] = clock;
-            let [now, init_end, finalize_begin, reserved_bytes] = ticks;
-            let [library, program] = texts;
-            let (communicators, threads) = parts;
-            ProcessReport {
-                key,
-                node,
-                host,
-                world: WorldId(world),
-                rank: Rank(rank),
-                size,
-                spawned,
-                finalizing,
-                gone,
-                left: gone && !finalizing,
-                clock: Clock { first_ticks, first_ns, last_ticks, last_ns },
-                now: Ticks(now),
-                init_end: Ticks(init_end),
-                finalize_begin: finalizing.then_some(Ticks(finalize_begin)),
-                cost_ns_per_call: cost,
-                threads_refused,
-                main_thread,
-                reserved_bytes,
-                library,
-                program,
-                modules,
-                communicators,
-                threads,
-            }
-        },
-    )
+    let numbers = (key(), any::<[u32; 4]>(), any::<[u64; 9]>(), any::<[bool; 3]>(), 0.0..1e6_f64);
+    let parts = (any::<[String; 5]>(), vec(communicator(), 0..3), vec(thread(), 0..4));
+    (numbers, parts).prop_map(|((key, small, large, flags, cost_ns_per_call), parts)| {
+        let (texts, communicators, threads) = parts;
+        let [rank, size, threads_refused, main_thread] = small;
+        let [spawned, finalizing, gone] = flags;
+        let [first_ticks, first_ns, last_ticks, last_ns, now, init_end, finalize_begin, ..] = large;
+        let [.., world, reserved_bytes] = large;
+        let [node, host, modules, library, program] = texts;
+        ProcessReport {
+            key,
+            node,
+            host,
+            world: WorldId(world),
+            rank: Rank(rank),
+            size,
+            spawned,
+            finalizing,
+            gone,
+            left: gone && !finalizing,
+            clock: Clock { first_ticks, first_ns, last_ticks, last_ns },
+            now: Ticks(now),
+            init_end: Ticks(init_end),
+            finalize_begin: finalizing.then_some(Ticks(finalize_begin)),
+            cost_ns_per_call,
+            threads_refused,
+            main_thread,
+            reserved_bytes,
+            library,
+            program,
+            modules,
+            communicators,
+            threads,
+        }
+    })
 }
 
 fn communicator() -> impl Strategy<Value = CommunicatorReport> {

@@ -76,10 +76,10 @@ fn orders() -> Vec<Order> {
     let modules = vec![Module { name: "libx.so".to_owned(), build_id: vec![1, 2, 3] }];
     let source = |source| Attribute { source, kind: ValueType::I32 };
     let attributes = vec![
-        source(ValueOrigin::Global { at }),
-        source(ValueOrigin::Integer { n: 1 }),
-        source(ValueOrigin::Referred { n: 2 }),
-        source(ValueOrigin::Float { n: 3 }),
+        source(ValueOrigin::Global(at)),
+        source(ValueOrigin::Integer(1)),
+        source(ValueOrigin::Referred(2)),
+        source(ValueOrigin::Float(3)),
         source(ValueOrigin::Returned),
     ];
     let site = Site {

@@ -33,7 +33,7 @@ fn read(path: &Path) {
     for name in ["total", "grid.rows", "own", "fire::cells", "nothing"] {
         match program.variable(name) {
             Ok(variable) => {
-                let _readers = program.readers(&variable);
+                let _accesses = program.accesses(&variable);
             }
             Err(error) => assert_ne!(error.to_string(), "", "{name}"),
         }

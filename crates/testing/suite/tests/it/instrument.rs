@@ -49,12 +49,9 @@ impl Tuned {
             entry: Some(SitePoint {
                 event: ENTRY,
                 attributes: vec![
-                    attribute(ValueOrigin::Integer { n: 0 }, ValueType::I32),
-                    attribute(ValueOrigin::Float { n: 0 }, ValueType::F64),
-                    attribute(
-                        ValueOrigin::Global { at: self.symbols.at("factor") },
-                        ValueType::F64,
-                    ),
+                    attribute(ValueOrigin::Integer(0), ValueType::I32),
+                    attribute(ValueOrigin::Float(0), ValueType::F64),
+                    attribute(ValueOrigin::Global(self.symbols.at("factor")), ValueType::F64),
                 ],
                 is_on,
             }),

@@ -69,7 +69,7 @@ pub fn embedded_variable(path: &Path, name: &str) -> Option<EmbeddedVariable> {
     if !has_section(path, NAMES) {
         return None;
     }
-    let start = Elf::open(path).ok()?.virtual_address(0)?;
+    let start = Elf::open(path)?.virtual_address(0)?;
     let image = Image::open(path).ok()?;
     let found = entries(&image.file()?).into_iter().find(|entry| entry.name == name)?;
     let offset_in_memory = found.address.checked_sub(start)?;
