@@ -30,5 +30,5 @@ pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;
 pub use source::SourceLocation;
-pub use statistics::{Peer, RegionCounters};
+pub use statistics::{InCall, Peer, RegionCounters};
 pub use value::{Value, ValueType};

@@ -53,3 +53,12 @@ pub struct Peer {
     /// Bytes received from the rank.
     pub bytes_received: u64,
 }
+
+/// MPI call in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InCall {
+    /// Index of the operation in the table of `mpi-abi`.
+    pub operation: u16,
+    /// Return address: the call site.
+    pub address: u64,
+}

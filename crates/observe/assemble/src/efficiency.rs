@@ -90,22 +90,18 @@ fn share(part: f64, whole: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{SECOND, process, region, thread};
-    use run_record::measured::{MeasuredRun, RunFacts};
+    use crate::samples::{SECOND, measured, process_with, region};
     use wire::ProcessReport;
 
     fn rank(world: u64, rank: u32, mpi_s: f64) -> ProcessReport {
-        let mut process = process(world, rank);
-        process.threads =
-            vec![thread(0, vec![region(rank, (0, 0x10), "MPI_Recv", 1, (mpi_s, 1.0))])];
-        process
+        process_with(world, rank, vec![region(rank, (0, 0x10), "MPI_Recv", 1, (mpi_s, 1.0))])
     }
 
     /// Checks parallel and communication efficiency, load balance, and load balance within and between nodes.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: [f64; 5]) {
-        let measured = MeasuredRun { processes, ..MeasuredRun::default() };
-        let roster = Roster::new(&measured, &RunFacts::default());
+        let measured = measured(processes);
+        let roster = Roster::new(&measured, 0.0);
         let worlds = roster.worlds.iter().map(|world| of_ranks(roster.of_world(world)));
         let pop = of_run(&roster, &worlds.collect::<Vec<_>>());
         let found = [
@@ -144,16 +140,7 @@ mod tests {
         // 20 s of rank time at 0.6 and 10 s at 0.3.
         let worlds = vec![rank(0, 0, 2.0), rank(0, 1, 6.0), rank(1, 0, 7.0)];
         let communication = (20.0 * 0.8 + 10.0 * 0.3) / 30.0;
-        let load_balance_in = (20.0 * 0.75 + 10.0) / 30.0;
-        check(
-            worlds,
-            [
-                0.5,
-                communication,
-                0.5 / communication,
-                load_balance_in,
-                0.5 / communication / load_balance_in,
-            ],
-        );
+        let (within, load_balance) = ((20.0 * 0.75 + 10.0) / 30.0, 0.5 / communication);
+        check(worlds, [0.5, communication, load_balance, within, load_balance / within]);
     }
 }

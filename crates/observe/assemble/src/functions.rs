@@ -129,8 +129,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{SECOND, process};
-    use run_record::measured::MeasuredRun;
+    use crate::samples::{SECOND, measured, process};
 
     /// Returns a rank with calls of these durations, in seconds.
     fn sum(rank: u32, times_s: &[u64]) -> (u32, ProcessSum) {
@@ -150,10 +149,9 @@ mod tests {
         sums: &[(u32, ProcessSum)],
         expected: (u64, f64, Option<(usize, f64)>),
     ) {
-        let measured =
-            MeasuredRun { processes: vec![process(0, 0), process(0, 1)], ..MeasuredRun::default() };
+        let measured = measured([process(0, 0), process(0, 1)]);
         let facts = RunFacts { probed: vec![function.clone()], ..RunFacts::default() };
-        let roster = Roster::new(&measured, &facts);
+        let roster = Roster::new(&measured, facts.started_s);
         let mut functions = FunctionTally::new(&roster, &facts);
         for event in [4, 5] {
             for (_, sum) in sums {

@@ -72,7 +72,7 @@ impl AssembleError {
 
 /// Aggregates the measurements, and writes the table of regions and, for traced runs, the event file.
 pub fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) -> Assembled {
-    let roster = Roster::new(measured, facts);
+    let roster = Roster::new(measured, facts.started_s);
     let sites = Sites::new(&roster);
     let resolver = &mut Resolver::new();
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
@@ -115,7 +115,7 @@ pub fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) ->
 ///
 /// A resolver that is reused for all calls opens every program only once.
 pub fn summarize(measured: &MeasuredRun, facts: &RunFacts, resolver: &mut Resolver) -> Summary {
-    let roster = Roster::new(measured, facts);
+    let roster = Roster::new(measured, facts.started_s);
     let sites = Sites::new(&roster);
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
     summary.findings = findings::findings(&summary);
@@ -157,16 +157,12 @@ fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &MeasuredRun,
 mod tests {
     use super::*;
     use run_record::RunStart;
-    use samples::{process, region, thread};
+    use samples::{process_with, region};
 
     fn measured() -> MeasuredRun {
-        let processes = [0, 1].map(|rank| {
-            let mut process = process(0, rank);
-            let regions = vec![region(rank, (0, 0x10), "MPI_Barrier", 3, (1.0, 2.0))];
-            process.threads = vec![thread(0, regions)];
-            process
-        });
-        MeasuredRun { processes: processes.to_vec(), ..MeasuredRun::default() }
+        samples::measured([0, 1].map(|rank| {
+            process_with(0, rank, vec![region(rank, (0, 0x10), "MPI_Barrier", 3, (1.0, 2.0))])
+        }))
     }
 
     #[test]

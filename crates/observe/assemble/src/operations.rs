@@ -53,27 +53,26 @@ pub(super) fn class_name(class: Class) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{FIRST_TICKS, SECOND, operation_number, process, region, thread};
+    use crate::samples::{
+        FIRST_TICKS, SECOND, measured, operation_number, process, process_with, region, thread,
+    };
     use events::Ticks;
-    use run_record::measured::{MeasuredRun, RunFacts};
     use wire::InCall;
 
     #[test]
     fn operations_are_added_over_ranks_threads_and_regions() {
         let processes = [0, 1].map(|rank| {
-            let mut process = process(0, rank);
             let regions = vec![
                 region(rank, (0, 0x10), "MPI_Send", 3, (0.5, 0.0)),
                 region(rank, (0x10, 0x20), "MPI_Send", 1, (0.5, 0.0)),
             ];
-            process.threads = vec![
-                thread(0, regions),
-                thread(1, vec![region(rank, (0, 0), "MPI_Barrier", 1, (2.0, 0.0))]),
-            ];
+            let mut process = process_with(0, rank, regions);
+            let other = vec![region(rank, (0, 0), "MPI_Barrier", 1, (2.0, 0.0))];
+            process.threads.push(thread(1, other));
             process
         });
-        let measured = MeasuredRun { processes: processes.to_vec(), ..MeasuredRun::default() };
-        let (totals, n_unknown) = totals(&Roster::new(&measured, &RunFacts::default()));
+        let measured = measured(processes);
+        let (totals, n_unknown) = totals(&Roster::new(&measured, 0.0));
         assert_eq!(n_unknown, 0);
         let send = &totals["MPI_Send"];
         assert_eq!((send.calls, send.bytes, send.class.as_str()), (8, 512, "point-to-point"));
@@ -90,20 +89,18 @@ mod tests {
         process.threads[0].in_call =
             Some(InCall { operation: operation_number("MPI_Recv"), address: 0 });
         process.threads[0].since = Ticks(FIRST_TICKS + 4 * SECOND);
-        let measured = MeasuredRun { processes: vec![process], ..MeasuredRun::default() };
-        let (totals, _) = totals(&Roster::new(&measured, &RunFacts::default()));
+        let measured = measured([process]);
+        let (totals, _) = totals(&Roster::new(&measured, 0.0));
         assert_eq!(totals["MPI_Recv"].calls, 0);
         assert!((totals["MPI_Recv"].time_s - 7.0).abs() < 1e-9);
     }
 
     #[test]
     fn operations_of_a_newer_probe_are_counted() {
-        let mut process = process(0, 0);
         let mut unknown = region(0, (0, 0x10), "MPI_Send", 3, (0.5, 0.0));
         unknown.operation = u16::MAX;
-        process.threads = vec![thread(0, vec![unknown])];
-        let measured = MeasuredRun { processes: vec![process], ..MeasuredRun::default() };
-        let (totals, n_unknown) = totals(&Roster::new(&measured, &RunFacts::default()));
+        let measured = measured([process_with(0, 0, vec![unknown])]);
+        let (totals, n_unknown) = totals(&Roster::new(&measured, 0.0));
         assert!(totals.is_empty());
         assert_eq!(n_unknown, 3);
     }

@@ -81,11 +81,11 @@ pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<(Region, TimeByR
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{process, region, thread};
-    use run_record::measured::{MeasuredRun, RunFacts};
+    use crate::samples::{measured, process, region, thread};
+    use wire::ProcessReport;
 
-    fn measured() -> MeasuredRun {
-        let processes = [0, 1].map(|rank| {
+    fn processes() -> [ProcessReport; 2] {
+        [0, 1].map(|rank| {
             let mut process = process(0, rank);
             process.main_thread = 1;
             let regions = vec![
@@ -95,14 +95,13 @@ mod tests {
             let other = vec![region(rank, (0x10, 0x20), "MPI_Recv", 1, (0.5, 0.25))];
             process.threads = vec![thread(0, other), thread(1, regions)];
             process
-        });
-        MeasuredRun { processes: processes.to_vec(), ..MeasuredRun::default() }
+        })
     }
 
     #[test]
     fn regions_are_added_over_ranks_and_threads_by_their_call_sites() {
-        let measured = measured();
-        let roster = Roster::new(&measured, &RunFacts::default());
+        let measured = measured(processes());
+        let roster = Roster::new(&measured, 0.0);
         let sites = Sites::new(&roster);
         let totals = totals(&roster, &sites);
         // `MPI_Recv` took the most time and is site 0.
@@ -115,8 +114,8 @@ mod tests {
 
     #[test]
     fn every_thread_has_its_rows() {
-        let measured = measured();
-        let roster = Roster::new(&measured, &RunFacts::default());
+        let measured = measured(processes());
+        let roster = Roster::new(&measured, 0.0);
         let rows = rows(&roster, &Sites::new(&roster));
         let found: Vec<_> = rows.iter().map(|r| (r.rank, r.thread, r.calls)).collect();
         assert_eq!(found, [(0, 1, 1), (0, 0, 1), (0, 0, 5), (1, 1, 1), (1, 0, 1), (1, 0, 5)]);

@@ -2,7 +2,7 @@
 
 use super::time::{Clocks, ProcessClock};
 use events::{ProcessKey, Rank, RegionCounters, Ticks, WorldId};
-use run_record::measured::{MeasuredRun, RunFacts};
+use run_record::measured::MeasuredRun;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use wire::{InCall, ProcessReport, ThreadReport};
@@ -39,8 +39,9 @@ pub(super) struct OpenCall {
 }
 
 impl<'a> Roster<'a> {
-    pub(super) fn new(measured: &'a MeasuredRun, facts: &RunFacts) -> Self {
-        let clocks = Clocks::new(&measured.processes, &measured.nodes, facts.started_s);
+    /// Takes the processes of a run that started at `started_s`, in s since 1970.
+    pub(super) fn new(measured: &'a MeasuredRun, started_s: f64) -> Self {
+        let clocks = Clocks::new(&measured.processes, &measured.nodes, started_s);
         let nodes: BTreeSet<&str> = measured.processes.iter().map(|p| p.node.as_str()).collect();
         let nodes: Vec<&str> = nodes.into_iter().collect();
         let mut roster = Self { nodes, ..Self::default() };
@@ -164,26 +165,20 @@ pub(super) fn operation_name(number: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{FIRST_TICKS, SECOND, process, region, thread};
-
-    fn measured(processes: Vec<ProcessReport>) -> MeasuredRun {
-        MeasuredRun { processes, ..MeasuredRun::default() }
-    }
+    use crate::samples::{FIRST_TICKS, SECOND, measured, process, process_with, region};
 
     /// Checks the world numbers and ranks, in order.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: &[(u64, &[u32])]) {
         let measured = measured(processes);
-        let roster = Roster::new(&measured, &RunFacts::default());
-        let found: Vec<(u64, Vec<u32>)> = roster
-            .worlds
-            .iter()
-            .map(|world| roster.of_world(world))
-            .map(|ranks| (ranks[0].report.world.0, ranks.iter().map(|r| r.report.rank.0).collect()))
-            .collect();
-        let expected: Vec<(u64, Vec<u32>)> =
-            expected.iter().map(|(world, ranks)| (*world, ranks.to_vec())).collect();
-        assert_eq!(found, expected);
+        let roster = Roster::new(&measured, 0.0);
+        let found = roster.worlds.iter().map(|world| {
+            let ranks = roster.of_world(world);
+            let numbers: Vec<u32> = ranks.iter().map(|rank| rank.report.rank.0).collect();
+            (ranks[0].report.world.0, numbers)
+        });
+        let expected = expected.iter().map(|(world, ranks)| (*world, ranks.to_vec()));
+        assert!(found.eq(expected), "{roster:?}");
     }
 
     fn later(mut process: ProcessReport, by_s: u64) -> ProcessReport {
@@ -195,10 +190,9 @@ mod tests {
     fn worlds_stand_in_the_order_of_their_start_and_ranks_by_number() {
         check(vec![], &[]);
         check(vec![process(5, 1), process(5, 0)], &[(5, &[0, 1])]);
-        check(
-            vec![later(process(1, 0), 3), process(9, 1), later(process(1, 1), 2), process(9, 0)],
-            &[(9, &[0, 1]), (1, &[0, 1])],
-        );
+        let mixed =
+            [later(process(1, 0), 3), process(9, 1), later(process(1, 1), 2), process(9, 0)];
+        check(mixed.to_vec(), &[(9, &[0, 1]), (1, &[0, 1])]);
         check(vec![process(0, 0), later(process(0, 0), 4)], &[(0, &[0]), (0, &[0])]);
     }
 
@@ -207,7 +201,7 @@ mod tests {
         let mut other = process(0, 1);
         other.node = "a-node".into();
         let measured = measured(vec![process(0, 0), other]);
-        let roster = Roster::new(&measured, &RunFacts::default());
+        let roster = Roster::new(&measured, 0.0);
         assert_eq!(roster.nodes, ["a-node", "node0"]);
         assert_eq!(roster.ranks.iter().map(|r| r.node).collect::<Vec<_>>(), [1, 0]);
     }
@@ -215,11 +209,11 @@ mod tests {
     /// Checks the elapsed time and the time in MPI of the only rank.
     #[track_caller]
     fn check_times(change: impl FnOnce(&mut ProcessReport), expected: (f64, f64)) {
-        let mut report = process(0, 0);
-        report.threads = vec![thread(0, vec![region(0, (0, 0x10), "MPI_Recv", 1, (2.0, 1.0))])];
+        let regions = vec![region(0, (0, 0x10), "MPI_Recv", 1, (2.0, 1.0))];
+        let mut report = process_with(0, 0, regions);
         change(&mut report);
         let measured = measured(vec![report]);
-        let roster = Roster::new(&measured, &RunFacts::default());
+        let roster = Roster::new(&measured, 0.0);
         let (elapsed_s, mpi_s) = (roster.ranks[0].elapsed_s(), roster.ranks[0].mpi_s());
         assert!((elapsed_s - expected.0).abs() < 1e-6, "{elapsed_s}");
         assert!((mpi_s - expected.1).abs() < 1e-6, "{mpi_s}");
@@ -243,13 +237,11 @@ mod tests {
             r.threads[0].in_call = Some(InCall { operation, address: 1 });
             r.threads[0].since = Ticks(FIRST_TICKS + 3 * SECOND);
         };
-        check_times(
-            |r| {
-                stuck(r);
-                r.finalize_begin = None
-            },
-            (11.0, 10.0),
-        );
+        let died = |r: &mut ProcessReport| {
+            stuck(r);
+            r.finalize_begin = None;
+        };
+        check_times(died, (11.0, 10.0));
         check_times(stuck, (10.0, 2.0));
     }
 
@@ -258,7 +250,7 @@ mod tests {
         let mut report = process(0, 0);
         report.main_thread = 2;
         let measured = measured(vec![report]);
-        let roster = Roster::new(&measured, &RunFacts::default());
+        let roster = Roster::new(&measured, 0.0);
         let numbers = [0, 1, 2, 3].map(|idx| roster.ranks[0].thread_number(idx));
         assert_eq!(numbers, [1, 2, 0, 3]);
     }

@@ -1,6 +1,7 @@
 //! Hand-made reports for tests: 2 ticks are 1 ns, and the run started 1 s before the first clock point.
 
 use events::{Clock, Peer, ProcessKey, Rank, RegionCounters, SizeHistogram, Ticks, WorldId};
+use run_record::measured::MeasuredRun;
 use wire::{ProcessReport, ThreadReport};
 
 /// Start time of the command.
@@ -43,6 +44,16 @@ pub(super) fn process(world: u64, rank: u32) -> ProcessReport {
         threads: vec![thread(0, Vec::new())],
         ..ProcessReport::default()
     }
+}
+
+/// Returns such a process with these regions of its only thread.
+pub(super) fn process_with(world: u64, rank: u32, regions: Vec<RegionCounters>) -> ProcessReport {
+    ProcessReport { threads: vec![thread(0, regions)], ..process(world, rank) }
+}
+
+/// Returns a run with these processes.
+pub(super) fn measured(processes: impl Into<Vec<ProcessReport>>) -> MeasuredRun {
+    MeasuredRun { processes: processes.into(), ..MeasuredRun::default() }
 }
 
 /// Returns the address at which a rank maps the program.

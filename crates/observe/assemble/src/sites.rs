@@ -170,26 +170,24 @@ impl Adding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{operation_number, process, region, text_of, thread};
-    use run_record::measured::{MeasuredRun, RunFacts};
+    use crate::samples::{measured, operation_number, process_with, region, text_of, thread};
     use wire::ProcessReport;
 
     fn sites(processes: Vec<ProcessReport>) -> Sites {
-        let measured = MeasuredRun { processes, ..MeasuredRun::default() };
-        Sites::new(&Roster::new(&measured, &RunFacts::default()))
+        Sites::new(&Roster::new(&measured(processes), 0.0))
     }
 
     fn two_ranks() -> Vec<ProcessReport> {
         [0, 1]
             .map(|rank| {
-                let mut process = process(0, rank);
                 let slow = if rank == 0 { 1.0 } else { 3.0 };
                 let first = vec![
                     region(rank, (0, 0x10), "MPI_Send", 2, (0.5, 1.0)),
                     region(rank, (0x10, 0x20), "MPI_Recv", 2, (slow, 1.0)),
                 ];
                 let second = vec![region(rank, (0x20, 0x10), "MPI_Send", 4, (0.5, 1.0))];
-                process.threads = vec![thread(0, first), thread(1, second)];
+                let mut process = process_with(0, rank, first);
+                process.threads.push(thread(1, second));
                 process
             })
             .to_vec()
@@ -227,22 +225,18 @@ mod tests {
 
     #[test]
     fn the_call_before_is_the_operation_called_most_there() {
-        let mut process = process(0, 0);
         let less = region(0, (0, 0x10), "MPI_Send", 2, (2.0, 0.0));
         let more = region(0, (0, 0x10), "MPI_Bsend", 9, (1.0, 0.0));
-        process.threads = vec![thread(0, vec![less, more])];
-        let sites = sites(vec![process]);
+        let sites = sites(vec![process_with(0, 0, vec![less, more])]);
         assert_eq!(sites.books[0].site_before(text_of(0) + 0x10), Some(1));
     }
 
     #[test]
     fn addresses_outside_all_files_are_one_site_for_each_operation() {
-        let mut process = process(0, 0);
         let mut wild = region(0, (0, 0x10), "MPI_Send", 1, (1.0, 0.0));
         wild.address = 0x10;
         let overflow = region(0, (0, 0), "MPI_Send", 3, (1.0, 0.0));
-        process.threads = vec![thread(0, vec![wild, overflow])];
-        let sites = sites(vec![process]);
+        let sites = sites(vec![process_with(0, 0, vec![wild, overflow])]);
         assert_eq!(sites.totals.len(), 1);
         assert_eq!(sites.totals[0].totals.calls, 4);
         assert_eq!(sites.address(&sites.totals[0]), None);

@@ -76,14 +76,12 @@ fn fetches(report: &ProcessReport) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{peer, process, region};
-    use run_record::measured::{MeasuredRun, RunFacts};
+    use crate::samples::{measured, peer, process, region};
 
     /// Checks `(from, to, messages, bytes)` of the only world.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: &[(u32, u32, u64, u64)]) {
-        let measured = MeasuredRun { processes, ..MeasuredRun::default() };
-        let found: Vec<_> = pairs(&Roster::new(&measured, &RunFacts::default()))
+        let found: Vec<_> = pairs(&Roster::new(&measured(processes), 0.0))
             .iter()
             .map(|pair| (pair.from, pair.to, pair.messages, pair.bytes))
             .collect();
@@ -99,13 +97,9 @@ mod tests {
     #[test]
     fn the_sender_counts() {
         check(vec![], &[]);
-        check(
-            vec![
-                with_peers(0, &[(1, peer(3, 30, 1, 9000))]),
-                with_peers(1, &[(0, peer(1, 10, 3, 30)), (1, peer(2, 4, 0, 0))]),
-            ],
-            &[(0, 1, 3, 30), (1, 0, 1, 10), (1, 1, 2, 4)],
-        );
+        let first = with_peers(0, &[(1, peer(3, 30, 1, 9000))]);
+        let second = with_peers(1, &[(0, peer(1, 10, 3, 30)), (1, peer(2, 4, 0, 0))]);
+        check(vec![first, second], &[(0, 1, 3, 30), (1, 0, 1, 10), (1, 1, 2, 4)]);
     }
 
     #[test]

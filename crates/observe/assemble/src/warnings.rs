@@ -145,7 +145,7 @@ mod tests {
         let nodes = vec![NodeClock { node: "a".into(), offset_ns: 0, round_trip_ns: 3_000_000 }];
         let measured = MeasuredRun { processes, nodes, ..MeasuredRun::default() };
         let facts = RunFacts { traced: losses.records != 0, ..RunFacts::default() };
-        let found = sentences(&measured, &facts, &Roster::new(&measured, &facts), &losses);
+        let found = sentences(&measured, &facts, &Roster::new(&measured, facts.started_s), &losses);
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for (found, expected) in found.iter().zip(expected) {
             assert!(found.contains(expected), "{found}");

@@ -16,9 +16,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::sum_builder::{BatchPositions, SumRequest};
-use wire::{
-    CommunicatorReport, InCall, Order, OrderAnswer, ProcessReport, ThreadReport, ToAnalyzer,
-};
+use wire::{CommunicatorReport, Order, OrderAnswer, ProcessReport, ThreadReport, ToAnalyzer};
 
 /// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
 const REUSED_AFTER_S: f64 = 2.0;
@@ -245,9 +243,7 @@ fn thread_report(thread: ThreadView<'_>) -> ThreadReport {
         tid: thread.tid(),
         regions: thread.regions(),
         peers: thread.peers(),
-        in_call: thread
-            .in_call()
-            .map(|ring::InCall { operation, address }| InCall { operation, address }),
+        in_call: thread.in_call(),
         since: Ticks(thread.since_ticks()),
         calls_without_region: thread.calls_without_region(),
         n_written: thread.n_written(),

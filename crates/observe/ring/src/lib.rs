@@ -31,5 +31,5 @@ pub mod writer;
 
 pub use layout::{Capacity, LifeState};
 pub use mapping::SegmentError;
-pub use reader::{InCall, ProcessView, SegmentReader, ThreadView};
+pub use reader::{ProcessView, SegmentReader, ThreadView};
 pub use writer::{RingCursor, SegmentWriter, ThreadWriter};

@@ -8,7 +8,7 @@
 
 mod thread;
 
-pub use thread::{InCall, ThreadView};
+pub use thread::ThreadView;
 
 use crate::SegmentError;
 use crate::control::{AnswerReader, OrderWriter, Positions};

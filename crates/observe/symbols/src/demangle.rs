@@ -101,10 +101,8 @@ mod tests {
         check("_ZN4fire5Front7advanceEid", "fire::Front::advance");
         check("_ZN4fire5Front7advanceEid.part.0", "fire::Front::advance");
         check("_ZN4fire3maxIdEET_S1_S1_", "fire::max<double>");
-        check(
-            "_ZNSt6vectorIiSaIiEE9push_backERKi",
-            "std::vector<int, std::allocator<int> >::push_back",
-        );
+        let push_back = "std::vector<int, std::allocator<int> >::push_back";
+        check("_ZNSt6vectorIiSaIiEE9push_backERKi", push_back);
         check("_ZNK4fire5Front6lengthEv", "fire::Front::length");
         check("_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()");
         check("_Zbroken", "_Zbroken");

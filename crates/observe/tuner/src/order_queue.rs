@@ -303,10 +303,8 @@ mod tests {
         check_again(vec![Said(prepare(1)), Said(withdraw()), Heard(refused(1))], &["withdraw 1"]);
         check_again(vec![Said(prepare(1)), Said(withdraw()), Done(1)], &["withdraw 1"]);
         check_again(vec![Said(withdraw()), Heard(withdrawn(1))], &[]);
-        check_again(
-            vec![Said(withdraw()), Said(prepare(3)), Said(prepare(2)), Heard(ready(2))],
-            &["withdraw 1", "prepare 3"],
-        );
+        let three = vec![Said(withdraw()), Said(prepare(3)), Said(prepare(2)), Heard(ready(2))];
+        check_again(three, &["withdraw 1", "prepare 3"]);
     }
 
     #[test]

@@ -131,24 +131,19 @@ mod tests {
         let all: Vec<_> = (0..8).map(|rank| (1, "no", Some(rank))).collect();
         check(&all, &[(1, "no (on ranks 0-7)")]);
         check(&[(1, "no", Some(0)), (1, "no", Some(0))], &[(1, "no (on rank 0)")]);
-        check(
-            &[(1, "no", Some(7)), (2, "no", Some(0)), (1, "no", Some(1)), (1, "no", Some(0))],
-            &[(1, "no (on ranks 0-1, 7)"), (2, "no (on rank 0)")],
-        );
+        let mixed =
+            [(1, "no", Some(7)), (2, "no", Some(0)), (1, "no", Some(1)), (1, "no", Some(0))];
+        check(&mixed, &[(1, "no (on ranks 0-1, 7)"), (2, "no (on rank 0)")]);
         let even: Vec<_> = (0..9).map(|n| (1, "no", Some(2 * n))).collect();
         check(&even, &[(1, "no (on 9 ranks)")]);
     }
 
     #[test]
     fn addresses_differ_between_processes() {
-        check(
-            &[(1, "f at `0x5f1` is full", Some(0)), (1, "f at `0xabc` is full", Some(1))],
-            &[(1, "f at `0x5f1` is full (on ranks 0-1)")],
-        );
-        check(
-            &[(1, "needs 1 byte", Some(0)), (1, "needs 2 bytes", Some(1))],
-            &[(1, "needs 1 byte (on rank 0)"), (1, "needs 2 bytes (on rank 1)")],
-        );
+        let alike = [(1, "f at `0x5f1` is full", Some(0)), (1, "f at `0xabc` is full", Some(1))];
+        check(&alike, &[(1, "f at `0x5f1` is full (on ranks 0-1)")]);
+        let unlike = [(1, "needs 1 byte", Some(0)), (1, "needs 2 bytes", Some(1))];
+        check(&unlike, &[(1, "needs 1 byte (on rank 0)"), (1, "needs 2 bytes (on rank 1)")]);
     }
 
     #[test]

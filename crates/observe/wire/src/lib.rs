@@ -22,11 +22,12 @@ pub mod sum_builder;
 pub mod summary;
 
 pub use control::{Order, OrderAnswer};
+pub use events::InCall;
 pub use facts::{EventFacts, ProbedFunction};
 pub use frame::{decode, to_bytes};
 pub use hello::{Hello, PROTOCOL, Verdict, WireError};
 pub use message::{Records, ToAnalyzer, ToCollector};
-pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};
+pub use report::{CommunicatorReport, ProcessReport, ThreadReport};
 pub use secret::{Secret, SecretError};
 pub use summary::{
     BatchTotals, CoveredRecords, EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange,

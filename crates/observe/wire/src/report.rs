@@ -1,6 +1,8 @@
 //! State of a monitored process at one moment.
 
-use events::{Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, Ticks, WorldId};
+use events::{
+    Clock, CommunicatorId, InCall, Peer, ProcessKey, Rank, RegionCounters, Ticks, WorldId,
+};
 use serde::{Deserialize, Serialize};
 
 /// Latest state of a monitored process as its collector saw it; every report replaces the previous one.
@@ -85,13 +87,4 @@ pub struct ThreadReport {
     pub n_written: u64,
     /// Number of records dropped because the ring was full.
     pub n_dropped: u64,
-}
-
-/// MPI call in progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InCall {
-    /// Index of the operation in the table of `mpi-abi`.
-    pub operation: u16,
-    /// Return address: the call site.
-    pub address: u64,
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::samples::{
-    FIRST_TICKS, SECOND, STARTED_S, operation_number, peer, process, region, text_of, thread,
+    FIRST_TICKS, SECOND, STARTED_S, operation_number, peer, process_with, region, text_of,
 };
 use events::Ticks;
 use wire::{InCall, ProcessReport};
@@ -34,7 +34,7 @@ fn summary(processes: Vec<ProcessReport>) -> Summary {
         command: vec!["mpirun".into()],
         ..RunFacts::default()
     };
-    let roster = Roster::new(&measured, &facts);
+    let roster = Roster::new(&measured, facts.started_s);
     let sites = Sites::new(&roster);
     summarize(&measured, &facts, (&roster, &sites), &mut Named)
 }
@@ -42,12 +42,11 @@ fn summary(processes: Vec<ProcessReport>) -> Summary {
 /// Returns a rank 0 that computes 8 s and waits 2 s, and a rank 1 on another node that does the opposite.
 fn two_nodes() -> Vec<ProcessReport> {
     let rank = |rank: u32, mpi_s: f64| {
-        let mut process = process(3, rank);
-        process.node = format!("node{rank}-4026531840");
-        process.host = format!("node{rank}");
         let send = region(rank, (0, 0x10), "MPI_Send", 4, (0.0, 1.0));
         let receive = region(rank, (0x10, 0x20), "MPI_Recv", 4, (mpi_s, 1.0));
-        process.threads = vec![thread(0, vec![send, receive])];
+        let mut process = process_with(3, rank, vec![send, receive]);
+        process.node = format!("node{rank}-4026531840");
+        process.host = format!("node{rank}");
         process.threads[0].peers = vec![(1 - rank, peer(4, 256, 4, 256))];
         process.threads[0].n_dropped = 1;
         process

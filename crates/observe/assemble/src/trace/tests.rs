@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::samples::{
-    FIRST_TICKS, SECOND, STARTED_S, operation_number, process, region, text_of, thread,
+    FIRST_TICKS, SECOND, STARTED_S, measured, operation_number, process_with, region, text_of,
 };
 use events::{
     ActionRecord, CallRecord, EventRecord, FunctionKind, OperationId, ProbePoint, RecordKind,
@@ -35,11 +35,9 @@ fn processes() -> Vec<ProcessReport> {
         .iter()
         .zip(0..)
         .map(|((operation, mpi_s, compute_s), rank)| {
-            let mut process = process(0, rank);
             let regions = vec![region(rank, (0, 0x10), operation, 1, (*mpi_s, *compute_s))];
-            process.threads = vec![thread(0, regions)];
+            let mut process = process_with(0, rank, regions);
             process.threads[0].n_written = 1;
-            process.main_thread = 0;
             process
         })
         .collect()
@@ -74,7 +72,7 @@ fn written(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>], facts: RunF
     let spool = write_spool(&dir.path().join("spool"), &processes(), records);
     let measured =
         MeasuredRun { processes: reports, spools: vec![spool], ..MeasuredRun::default() };
-    let roster = Roster::new(&measured, &facts);
+    let roster = Roster::new(&measured, facts.started_s);
     let sites = Sites::new(&roster);
     let record = RunRecord::create(&dir.path().join("record"), RunStart::default()).unwrap();
     let traced =
@@ -199,8 +197,8 @@ fn records_of_an_unknown_process_or_kind_are_left_out_and_told() {
 
 #[test]
 fn a_trace_too_long_for_the_model_says_so() {
-    let measured = MeasuredRun { processes: processes(), ..MeasuredRun::default() };
-    let roster = Roster::new(&measured, &RunFacts::default());
+    let measured = measured(processes());
+    let roster = Roster::new(&measured, 0.0);
     let mut lanes = Lanes::new(&roster, 1);
     let (_, events) = traced(processes(), &send_and_receive());
     lanes.push(0, &events[..1]);

@@ -2,7 +2,7 @@
 
 use super::SegmentReader;
 use crate::layout::{PAGE, PeerSlot, RecordWords, RegionSlot, ThreadHeader};
-use events::{CallRecord, Peer, RegionCounters, SizeHistogram};
+use events::{CallRecord, InCall, Peer, RegionCounters, SizeHistogram};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reader's own, checked state of a thread block.
@@ -68,15 +68,6 @@ impl SegmentReader {
         }
         true
     }
-}
-
-/// MPI call in progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InCall {
-    /// Index of the operation in the table of `mpi-abi`.
-    pub operation: u16,
-    /// Return address: the call site.
-    pub address: u64,
 }
 
 /// One thread's block.

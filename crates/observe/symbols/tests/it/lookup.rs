@@ -109,16 +109,12 @@ fn passing(program: &Program, name: &str) -> String {
 fn arguments_are_where_the_abi_puts_them() {
     for level in ["-O0", "-O2"] {
         let program = Built::new("gcc", &["-g", level], &C).program();
-        assert_eq!(
-            passing(&program, "work"),
-            "n:int32:i0 x:double:f0 data:uint64:i1 p:?:- y:float:f3 m:?:- l:?:- c:int8:i3 how:uint32:i4"
-        );
+        let work = "n:int32:i0 x:double:f0 data:uint64:i1 p:?:- y:float:f3 m:?:- l:?:- c:int8:i3 how:uint32:i4";
+        assert_eq!(passing(&program, "work"), work);
         assert_eq!(passing(&program, "make"), "n:int32:i1 z:?:- s:uint16:i2");
-        assert_eq!(
-            passing(&program, "many"),
-            "a:int32:i0 b:int32:i1 c:int32:i2 d:int32:i3 e:int32:i4 f:int32:i5 g:int32:s0 \
-             h:double:f0 i:?:- j:int32:s1"
-        );
+        let many = "a:int32:i0 b:int32:i1 c:int32:i2 d:int32:i3 e:int32:i4 f:int32:i5 g:int32:s0 \
+                    h:double:f0 i:?:- j:int32:s1";
+        assert_eq!(passing(&program, "many"), many);
         let returned = program.function("many").expect("a function").returns.clone();
         assert_eq!(returned.and_then(|returned| returned.kind), Some(events::ValueType::F64));
     }
@@ -214,10 +210,8 @@ fn names_of_fortran_are_found() {
         check_function(&program, "step", "__params_MOD_step");
         check_function(&program, "SOLVE", "solve_");
         check_function(&program, "solve_", "solve_");
-        assert_eq!(
-            passing(&program, "params::step"),
-            "&n:int32:i0 &x:double:i1 &label:?:i2 y:int32:i3 _label:int64:i4"
-        );
+        let step = "&n:int32:i0 &x:double:i1 &label:?:i2 y:int32:i3 _label:int64:i4";
+        assert_eq!(passing(&program, "params::step"), step);
     }
 }
 
