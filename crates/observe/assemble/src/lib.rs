@@ -9,7 +9,7 @@
 //! - The result always has a summary: whatever is missing, damaged or unwritable is reported as a sentence in it.
 //!
 //! # Not here
-//! Collection of reports and records (`server`, `collector`, `recover`), and printing (`watch`).
+//! Collection of reports and records (`collector`, `server`), and printing (`watch`).
 
 mod efficiency;
 mod findings;

@@ -127,14 +127,12 @@ impl<'a> RankProcess<'a> {
         self.report.threads.iter().find(|thread| thread.idx == self.report.main_thread)
     }
 
-    /// Returns the part of the calls' `ticks` that lies in the observed time, in s: 0 for `MPI_Init` and
-    /// `MPI_Finalize`, which lie outside.
+    /// Returns the part of the calls' `ticks` in the observed time, in s; `MPI_Init` and `MPI_Finalize` lie outside.
     pub(super) fn call_s(&self, counters: &RegionCounters, ticks: u64) -> f64 {
         if is_start_or_end(counters) { 0.0 } else { self.clock.seconds(ticks) }
     }
 
-    /// Returns the number of a thread in records: 0 is the one that called `MPI_Init`, the others follow in the
-    /// order of their first MPI call.
+    /// Returns the number of a thread in records: 0 called `MPI_Init`, the others follow in order of their first call.
     pub(super) fn thread_number(&self, idx: u32) -> u32 {
         let main = self.report.main_thread;
         if idx == main { 0 } else { idx + u32::from(idx < main) }

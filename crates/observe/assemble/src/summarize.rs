@@ -15,8 +15,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use symbols::Detail;
 
-/// Limit on ranks times call sites (or regions) with per-rank times, largest total time first, so that a user can
-/// still open the summary file.
+/// Limit on ranks times call sites (or regions) with times by rank, so that a user can still open the summary file.
 const N_TIMES_MAX: usize = 200_000;
 /// Share of the MPI time from which on a library without debug information is mentioned.
 const SHARE_MENTIONED: f64 = 0.01;

@@ -14,19 +14,22 @@ use super::efficiency;
 use super::roster::{RankProcess, Roster};
 use super::sites::{AddressBook, Sites};
 use super::sums::StoredSums;
-use events::{CallRecord, OperationId, RecordKind, Ticks};
+use events::{CallRecord, OperationId, ProcessKey, RecordKind, Ticks};
 use functions::{FunctionTable, is_function};
 use models::ideal_network::{self, Split};
 use models::{ThreadTimeline, ThreadTimelineBuilder};
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::{Event, EventWriter, RunRecord, TableError};
-use spools::{Merge, ThreadKey};
+use spools::Merge;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use wire::{ProcessSum, Records};
 
 /// Maximum number of rows for which serialization and transfer are separated: the model holds the whole run.
 const N_ROWS_MAX: u64 = 10_000_000;
+
+/// Number after the last record of each thread, by node, process and index of the thread.
+type ThreadEnds<'a> = HashMap<(&'a str, ProcessKey, u32), u64>;
 
 /// Result of writing a trace.
 #[derive(Debug, Default, PartialEq)]
@@ -55,7 +58,7 @@ pub(super) fn write(
     let mut functions = FunctionTable::new(roster, record, facts);
     let mut lanes = Lanes::new(roster, N_ROWS_MAX);
     let mut conversion = Conversion::new(roster, sites);
-    let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
+    let mut ends = ThreadEnds::new();
     let nodes: BTreeSet<&str> = measured.spools.iter().map(|spool| spool.node.as_str()).collect();
     for node in nodes {
         // All records of a process are in the spools of its node.
@@ -69,8 +72,8 @@ pub(super) fn write(
         }
         let merged = merge.finish();
         traced.warnings.extend(merged.warnings);
-        let key = |(process, thread)| ThreadKey::new(node, process, thread);
-        ends.extend(merged.ends.into_iter().map(|(thread, end)| (key(thread), end)));
+        let ends_here = merged.ends.into_iter();
+        ends.extend(ends_here.map(|((process, thread), end)| ((node, process, thread), end)));
         traced.n_missing += merged.n_missing;
     }
     traced.n_events = writer.map_or(Ok(0), EventWriter::finish)?;
@@ -100,13 +103,13 @@ fn append(
 }
 
 /// Returns the number of records after the last one that arrived from each thread.
-fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &StoredSums) -> u64 {
+fn never_arrived(roster: &Roster<'_>, ends: &ThreadEnds<'_>, sums: &StoredSums) -> u64 {
     let threads = roster.ranks.iter().flat_map(|rank| {
         let threads = rank.report.threads.iter();
         threads.map(move |thread| (rank.report, thread.idx, thread.n_written))
     });
     let missing = threads.map(|(report, thread, n_written)| {
-        let end = ends.get(&ThreadKey::new(&report.node, report.key, thread)).copied();
+        let end = ends.get(&(&*report.node, report.key, thread)).copied();
         let end = end.unwrap_or(0);
         let covered = sums.covered(&report.node);
         let n_in_sums = covered.n_within(report.key, thread, (end, n_written));

@@ -86,7 +86,7 @@ impl Collector {
         // Sending that found the connection full continues as soon as there is room.
         self.schedule.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
         if is_all && is_all_sent {
-            self.schedule.next_sum_drain = now + self.schedule.sum_pace.interval();
+            self.schedule.next_sum_drain = now + self.schedule.sum_pace.interval;
         }
     }
 
@@ -95,12 +95,11 @@ impl Collector {
         if self.processes.iter().any(is_waited_for) {
             self.schedule.pace.interval_when_awaited()
         } else {
-            self.schedule.pace.interval()
+            self.schedule.pace.interval
         }
     }
 
-    /// Sends one batch per process in turn until nothing is left; returns false if the connection or the
-    /// batch of sums fills up first.
+    /// Sends a batch of each process in turn until nothing is left; false if the connection or the sums fill up first.
     fn send_records(&mut self, is_all: bool) -> bool {
         let n_processes = self.processes.len();
         let mut n_idle = 0;
@@ -143,7 +142,7 @@ impl Collector {
         if self.schedule.next_drain <= now {
             let fill = self.processes.fill(|_| true);
             self.schedule.pace.after(fill);
-            self.schedule.next_drain = now + self.schedule.pace.interval();
+            self.schedule.next_drain = now + self.schedule.pace.interval;
             self.spill_records();
         }
         let is_news = self.processes.iter().any(|process| process.stage.is_news());

@@ -17,10 +17,10 @@ const WANTED: Duration = Duration::from_secs(24 * 3600);
 /// Removes this user's run folders that are no longer used or needed; returns their number.
 pub fn remove_abandoned(shm_dir: &Path, now: SystemTime) -> usize {
     let Ok(entries) = fs::read_dir(shm_dir) else { return 0 };
-    let prefix = run_dir_prefix();
+    let (prefix, own_uid) = (run_dir_prefix(), rustix::process::getuid().as_raw());
     let ours = entries.filter_map(Result::ok).filter(|entry| {
         let is_named = entry.file_name().to_string_lossy().starts_with(&prefix);
-        is_named && entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == own_uid())
+        is_named && entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == own_uid)
     });
     let abandoned = ours.map(|entry| entry.path()).filter(|dir| {
         let age = age(dir, now);
@@ -34,10 +34,6 @@ pub fn remove_dead(run_dir: &Path) {
     if files::private::verify(run_dir).is_ok() && is_dead(run_dir) {
         fs::remove_dir_all(run_dir).ok();
     }
-}
-
-fn own_uid() -> u32 {
-    rustix::process::getuid().as_raw()
 }
 
 fn age(dir: &Path, now: SystemTime) -> Duration {

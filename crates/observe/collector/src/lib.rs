@@ -14,8 +14,7 @@
 //!   places where they may be.
 //!
 //! # Not here
-//! Writing to shared memory (`probe`), the format of messages (`wire`), the analyzer's side (`server`), the meaning of
-//! the numbers (`assemble`).
+//! Writing to shared memory (`probe`), the format of messages (`wire`), the analyzer (`server`, `assemble`).
 
 mod delivery;
 pub mod handshake;
@@ -260,11 +259,11 @@ impl Collector {
     fn scan(&mut self, now: Instant) {
         self.schedule.last_scan = now;
         self.schedule.next_scan = now + self.options.scan_every;
-        if self.folder.doorbell().is_none() {
+        if self.folder.doorbell.is_none() {
             self.schedule.next_scan = now + self.options.scan_every / 10;
         }
         self.answers_wait = true;
-        for path in self.folder.segments() {
+        for path in node::segments(&self.folder.dir) {
             if let Some(process) = self.processes.open(&path, now) {
                 self.follow(process, now);
             }

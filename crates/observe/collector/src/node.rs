@@ -11,9 +11,10 @@ use std::time::Duration;
 /// Folder of the node, held by its only collector.
 #[derive(Debug)]
 pub(crate) struct NodeFolder {
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     run_dir: PathBuf,
-    doorbell: Option<UnixDatagram>,
+    /// Socket on which ranks ring, if there is one.
+    pub(crate) doorbell: Option<UnixDatagram>,
     _lock: Lock,
 }
 
@@ -38,11 +39,6 @@ impl NodeFolder {
         Ok(Some(Self { dir, run_dir, doorbell, _lock: lock }))
     }
 
-    /// Returns the socket on which ranks ring, if there is one.
-    pub(crate) fn doorbell(&self) -> Option<&UnixDatagram> {
-        self.doorbell.as_ref()
-    }
-
     /// Returns whether a rank has rung since the last call.
     pub(crate) fn has_rung(&self) -> bool {
         let mut byte = [0];
@@ -51,11 +47,6 @@ impl NodeFolder {
             rung = true;
         }
         rung
-    }
-
-    /// Returns the paths of all segments.
-    pub(crate) fn segments(&self) -> Vec<PathBuf> {
-        segments(&self.dir)
     }
 
     /// Removes the folder and its contents, and the run's folder if this was its last node.

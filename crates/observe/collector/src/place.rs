@@ -69,22 +69,14 @@ pub struct RunEnvironment {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvironmentError {
-    /// A variable is missing or not valid text.
+    /// The variable of this name is missing or not valid text.
+    #[error("`{0}` is not set; a collector is started by `sintonia run` or by a rank, not by hand")]
+    Missing(&'static str),
+    /// The run's number, with this value, is malformed.
     #[error(
-        "`{name}` is not set; a collector is started by `sintonia run` or by a rank, not by hand"
+        "`SINTONIA_RUN` is `{0}` and not 16 hexadecimal digits; unset it and use `sintonia run`"
     )]
-    Missing {
-        /// Name of the variable.
-        name: &'static str,
-    },
-    /// The run's number is malformed.
-    #[error(
-        "`SINTONIA_RUN` is `{text}` and not 16 hexadecimal digits; unset it and use `sintonia run`"
-    )]
-    Run {
-        /// Value of the variable.
-        text: String,
-    },
+    Run(String),
     /// The secret is malformed.
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -103,14 +95,14 @@ impl RunEnvironment {
         let text = |name: &'static str| {
             variable(name)
                 .and_then(|value| value.into_string().ok())
-                .ok_or(EnvironmentError::Missing { name })
+                .ok_or(EnvironmentError::Missing(name))
         };
         let run = text(RUN)?;
         let is_number = run.len() == 16;
         let number = u64::from_str_radix(&run, 16).ok().filter(|_| is_number);
         let addresses = text(ANALYZER).unwrap_or_default();
         Ok(Self {
-            run: number.ok_or(EnvironmentError::Run { text: run })?,
+            run: number.ok_or(EnvironmentError::Run(run))?,
             shm_dir: variable(SHM_DIR).unwrap_or_else(|| "/dev/shm".into()).into(),
             analyzers: addresses.split(',').filter_map(|address| address.parse().ok()).collect(),
             secret: Secret::from_hex(&text(SECRET)?)?,
@@ -135,8 +127,7 @@ pub fn run_dir_prefix() -> String {
     format!("sintonia-{}-", rustix::process::getuid().as_raw())
 }
 
-/// Returns this node's name in the run: host name and network namespace, so that the nodes of a virtual cluster
-/// on one machine stay apart.
+/// Returns this node's name in the run: host name and network namespace, which differs in virtual clusters.
 pub fn node_name() -> String {
     use std::os::unix::fs::MetadataExt;
     let namespace = std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino());

@@ -24,7 +24,8 @@ pub(crate) struct DrainPace {
     longest: Duration,
     /// Interval after a long time without records.
     dozing: Duration,
-    interval: Duration,
+    /// Time until rings are read again.
+    pub(crate) interval: Duration,
     /// Requested interval when records of function calls are awaited.
     awaited: Duration,
     n_empty: u32,
@@ -51,11 +52,6 @@ impl DrainPace {
 
     fn within(longest: Duration, dozing: Duration) -> Self {
         Self { longest, dozing, interval: longest, awaited: longest, n_empty: 0, fill: 0.0 }
-    }
-
-    /// Returns the time until rings are read again.
-    pub(crate) fn interval(&self) -> Duration {
-        self.interval
     }
 
     /// Sets the time within which records of processes that take orders are wanted.
@@ -119,8 +115,7 @@ struct DeliveryPath {
 }
 
 impl DeliveryPath {
-    /// Returns the position before which nothing of this path is unsafe, with records up to `sent`
-    /// delivered on either path.
+    /// Returns the position before which nothing of this path is unsafe; `sent` counts the records of both paths.
     fn safe_up_to(&self, sent: u64) -> u64 {
         if self.handed <= self.safe { sent } else { self.safe }
     }
@@ -267,7 +262,7 @@ mod tests {
     fn check_pace(fills: &[f64], expected_ms: u128) {
         let mut pace = DrainPace::default();
         fills.iter().for_each(|fill| pace.after(*fill));
-        assert_eq!(pace.interval().as_millis(), expected_ms, "after {fills:?}");
+        assert_eq!(pace.interval.as_millis(), expected_ms, "after {fills:?}");
     }
 
     #[test]

@@ -290,8 +290,7 @@ pub(crate) struct ProcessOrders {
 }
 
 impl ProcessOrders {
-    /// Queues an order. An order that finds no room, or is too large, is dropped: its sender waits for the answer
-    /// only for a limited time.
+    /// Queues an order, or drops it without room, or if it is too large: its sender does not wait forever.
     pub(crate) fn take_order(&mut self, order: &Order) {
         let Ok(bytes) = wire::to_bytes(order) else { return };
         let fits = bytes.len() <= ORDER_BYTES_MAX;

@@ -22,7 +22,7 @@ impl Collector {
     /// Sleeps until something is due or a wake-up arrives.
     pub(super) fn sleep(&mut self, now: Instant) {
         let timeout = Timespec::try_from(self.rest(now)).ok();
-        let doorbell = self.folder.doorbell().map(|bell| PollFd::new(bell, PollFlags::IN));
+        let doorbell = self.folder.doorbell.as_ref().map(|bell| PollFd::new(bell, PollFlags::IN));
         let link = self.link.connection().map(|connection| {
             let writing =
                 if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };

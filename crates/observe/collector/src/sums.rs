@@ -48,9 +48,14 @@ impl SumSender {
 
     /// Rewinds after a lost connection.
     pub(super) fn rewind(&mut self) {
-        self.builder.reset();
-        self.unacknowledged.clear();
+        self.discard();
         self.is_resumed = false;
+    }
+
+    /// Discards the batches that are not safe, whose records will be read again.
+    fn discard(&mut self) {
+        self.builder.take();
+        self.unacknowledged.clear();
     }
 
     /// Returns the events of a process that are wanted as sums.
@@ -74,8 +79,7 @@ impl Collector {
         self.sums.flush_every = Duration::from_millis(flush_every_ms.into());
         if shapes != self.sums.builder.shapes() {
             // Events read with other shapes are read again.
-            self.sums.builder.reset();
-            self.sums.unacknowledged.clear();
+            self.sums.discard();
             self.processes.iter_mut().for_each(Observed::reread);
             if shapes.iter().any(|shape| shape.by_process) {
                 self.schedule.sum_pace = DrainPace::of_probes();

@@ -4,9 +4,6 @@
 //! `cargo run --release -p server --example scale -- [--ranks N] [--nodes N] [--rate EVENTS/S] [--seconds S] [--every]`
 //!
 //! Events alternate between entry and exit of a function. Prints a row of the table in `docs/benchmarks.md`.
-//!
-//! # Not here
-//! Tests: the only assertion is that sums and counts agree.
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program whose result is printed")]
 
 use app_description::{Actor, Application, AttributeSource, EventAttribute, EventPoint, RankSet};

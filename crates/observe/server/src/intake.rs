@@ -65,8 +65,7 @@ impl Intake {
         self.nodes.iter()
     }
 
-    /// Takes a report in place of the previous one. The node is that of the connection: a collector cannot
-    /// report for another node.
+    /// Takes a report in place of the previous one; a collector can only report for `node`, that of its connection.
     pub(crate) fn take_report(&mut self, node: &str, mut report: ProcessReport) {
         node.clone_into(&mut report.node);
         let key = (report.node.clone(), report.key);

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 /// Folder for separate debug information in distributions.
 const DEBUG_ROOT: &str = "/usr/lib/debug";
 
-/// Returns the file with the debug information of the module at `path`, and the file with the part shared
-/// with other files. `None` if there is no debug information.
+/// Returns the file with the debug information of a module, if there is one, and the file that it shares with others.
 pub(crate) fn find(path: &Path, elf: &Elf) -> Option<(PathBuf, Option<PathBuf>)> {
     if elf.has_debug_info {
         return Some((path.to_owned(), shared_file(path, elf)));

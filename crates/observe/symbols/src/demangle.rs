@@ -25,8 +25,7 @@ pub(crate) fn is_copy(name: &str) -> bool {
     without_copy(name).len() < name.len()
 }
 
-/// Returns the name of a Fortran procedure: as [`demangle`], and without the underscores that compilers
-/// append.
+/// Returns the name of a Fortran procedure: as [`demangle`], without the underscores that compilers append.
 pub(crate) fn demangle_fortran(name: &str) -> String {
     let name = without_copy(name);
     let bare = name.trim_end_matches('_');
@@ -59,8 +58,7 @@ fn cpp_with(name: &str, options: DemangleOptions) -> Option<String> {
     Some(demangled.0)
 }
 
-/// Name of bounded length: in a crafted name, parts may refer to each other repeatedly, so that its demangled form
-/// would exceed all memory.
+/// Name of bounded length: parts of a crafted name may repeat each other, so that the whole exceeds all memory.
 struct Limited(String);
 
 const NAME_BYTES_MAX: usize = 64 << 10;

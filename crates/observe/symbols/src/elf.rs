@@ -110,8 +110,7 @@ pub(crate) fn functions(path: &Path) -> Option<Vec<ElfFunction>> {
     })
 }
 
-/// Returns the functions that a table defines. Its names are read as a whole: reading them one by one would
-/// cost a system call each.
+/// Returns the functions that a table defines; all names are read at once, since each read is a system call.
 fn functions_of<'a>(elf: &File64<'a>, table: &Symbols<'a>) -> Vec<ElfFunction> {
     let section = elf.section_by_index(table.string_section());
     let names = section.and_then(|section| section.data()).unwrap_or_default();

@@ -116,8 +116,7 @@ impl Program {
         self.own.image.debug_file.is_some()
     }
 
-    /// Returns the application description contained in the program or in one of its libraries, with the
-    /// file that contains it.
+    /// Returns the application description in the program or in one of its libraries, with the file that has it.
     pub fn description(&self) -> Option<(&Path, String)> {
         self.modules().find_map(|module| {
             Some((&*module.image.path, image::embedded::description(&module.image)?))
@@ -157,8 +156,7 @@ impl Program {
         Err(self.no_function(name))
     }
 
-    /// Returns the variable with this name, such as `grid.rows`, `fire::Front::limit`, `params::chunk`,
-    /// `a[3]`, `solve.c:chunk`, if it can be set.
+    /// Returns the variable with this name, such as `grid.rows`, `params::chunk`, `a[3]`, `solve.c:chunk`, to be set.
     ///
     /// # Errors
     /// When there is no such number at a single place in memory, with the reason.
@@ -198,8 +196,7 @@ impl Program {
         readers::accesses(&module.image, &module.index().functions, variable)
     }
 
-    /// Returns the loops that call `sync` and do not read the variable again: a value set at `sync` may
-    /// have no effect there.
+    /// Returns the loops that call `sync` and do not read the variable again, so that a value set at `sync` may not count.
     pub fn cached_across(&self, variable: &Variable, sync: &Function) -> Vec<Cached> {
         // A call into another file is not a direct call.
         if variable.module != sync.module {
@@ -233,8 +230,7 @@ impl Program {
         })
     }
 
-    /// Returns the copy in the program of a library's variable, if the linker made one (a copy relocation):
-    /// all code uses it.
+    /// Returns the program's copy of a library's variable, which all code uses, if the linker made one (a copy relocation).
     fn own_copy(&self, library: &Module, found: &Variable) -> Option<Variable> {
         let holds = |object: &&image::DataSymbol| {
             (object.address..object.address + object.n_bytes).contains(&found.address)

@@ -115,8 +115,7 @@ impl Module {
         place
     }
 
-    /// Returns the innermost inlined frame, except the C++ bindings of MPI itself, which are headers full
-    /// of one-line wrappers.
+    /// Returns the innermost inlined frame outside MPI's C++ bindings, which are headers of one-line wrappers.
     fn written_place(&self, virtual_address: u64) -> Option<SourceLocation> {
         let mut frames = self.lines.as_ref()?.find_frames(virtual_address).ok()?;
         let mut innermost = None;

@@ -64,8 +64,7 @@ impl Actions {
         Ok((planned.sync, planned.change(value).ok_or_else(impossible)?))
     }
 
-    /// Returns the value that `bits` represent for the tuning point of `action`. A tuning point that is no
-    /// variable has the value that it was given last.
+    /// Returns the value that `bits` represent for the tuning point of `action`; without a variable, the last one given.
     pub(crate) fn value(
         &self,
         plan: &TuningPlan,

@@ -49,8 +49,7 @@ struct Known {
 }
 
 impl Directory {
-    /// Creates a directory for the program with this file name (any program if it is empty) and a run that started
-    /// at `started_ns`.
+    /// Creates a directory for the program of this file name (any if it is empty) and a run that started at `started_ns`.
     pub(super) fn new(program: &str, started_ns: i64) -> Self {
         Self {
             program: program.to_owned(),
@@ -149,8 +148,7 @@ impl Directory {
         self.nodes.get(node).map_or(0.0, |(clock, _)| clock.seconds(1))
     }
 
-    /// Returns the time at a process's ticks, in s since the start of the run; `None` while the length of a tick is
-    /// unknown.
+    /// Returns the time at a process's ticks, in s of the run; `None` while the length of a tick is unknown.
     pub(super) fn seconds_at(&self, key: &Key, ticks: Ticks) -> Option<f64> {
         let known = self.processes.get(key)?;
         let has_rate = 0.0 < known.clock.ns_per_tick();

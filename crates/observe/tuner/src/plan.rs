@@ -16,8 +16,7 @@ pub struct TuningPlan {
     pub modules: Vec<Module>,
     /// Functions with the events of all actors; a process gets those that concern its rank.
     pub sites: Vec<Site>,
-    /// Events by their number in records: first those of the description in its order, then those of
-    /// `--probe`, which every rank has.
+    /// Events by their number in records: those of the description in its order, then those of `--probe` in all ranks.
     pub events: Vec<EventFacts>,
     /// Functions chosen with `--probe`.
     pub probed: Vec<ProbedFunction>,

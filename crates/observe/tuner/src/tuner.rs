@@ -222,8 +222,7 @@ impl<O: Outlet> Tuner<O> {
         self.order_queue.start(&self.outlet, key, orders);
     }
 
-    /// Tells the collector which events of a rank to sum, and sums here those that arrive individually but
-    /// are also wanted as sums.
+    /// Tells the collector which events of a rank to sum, and sums here those that are also wanted individually.
     fn ask_for_sums(&mut self, rank: Rank, key: &Key) {
         let (mut there, mut here) = (Vec::new(), Vec::new());
         for (event, number) in (0..self.n_described).zip(0..) {

@@ -48,15 +48,13 @@ pub struct Location {
 pub enum ValueOrigin {
     /// A global variable, or a member of one.
     Global(Location),
-    /// Integer or pointer argument in register `n` of rdi, rsi, rdx, rcx, r8, r9 (0 to 5), or on the
-    /// stack from 6 on; at an entry only.
+    /// Integer or pointer argument, at an entry: 0 to 5 in rdi, rsi, rdx, rcx, r8, r9; from 6 on, on the stack.
     Integer(u8),
-    /// Value that pointer argument `n`, numbered in the same way, points to; 0 if the pointer is null; at an
-    /// entry only.
+    /// Value that the pointer argument of this number points to, at an entry; 0 if the pointer is null.
     Referred(u8),
-    /// Floating-point argument in register xmm`n` (0 to 7); at an entry only.
+    /// Floating-point argument in this register of xmm0 to xmm7, at an entry.
     Float(u8),
-    /// Return value, in rax or xmm0; at an exit only.
+    /// Return value in rax or xmm0, at an exit.
     Returned,
 }
 

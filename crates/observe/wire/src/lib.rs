@@ -10,7 +10,7 @@
 //! - `decode(encode(message)) == message`.
 //!
 //! # Not here
-//! Encryption (`channel`), sockets, retries and timeouts (`collector`, `server`), and shared memory between probe and collector (`ring`).
+//! Encryption (`channel`), sockets, retries and timeouts (`collector`, `server`), and shared memory (`ring`).
 
 pub mod control;
 pub mod facts;

@@ -135,11 +135,6 @@ impl SumBatchBuilder {
         self.is_long
     }
 
-    /// Discards the open batch, whose records will be read again.
-    pub fn reset(&mut self) {
-        self.take();
-    }
-
     /// Removes and returns the open batch, if it is not empty.
     pub fn take(&mut self) -> Option<SummaryBatch> {
         if self.is_empty() {

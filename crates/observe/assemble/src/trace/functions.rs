@@ -1,5 +1,4 @@
-//! Converts records of functions and actions to rows of the table of function events, and sums passages of functions
-//! chosen with `--probe`.
+//! Table of function events from records of functions and actions, and sums of passages of `--probe`.
 
 use super::super::roster::{RankProcess, Roster};
 use super::super::sums::without_duration;

@@ -10,20 +10,6 @@ use run_record::measured::Spool;
 use std::collections::{HashMap, VecDeque};
 use wire::Records;
 
-/// Identifies a thread of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ThreadKey {
-    node: String,
-    process: ProcessKey,
-    thread: u32,
-}
-
-impl ThreadKey {
-    pub(super) fn new(node: &str, process: ProcessKey, thread: u32) -> Self {
-        Self { node: node.to_owned(), process, thread }
-    }
-}
-
 /// Spools being merged.
 #[derive(Debug, Default)]
 pub(super) struct Merge<'a> {

@@ -7,8 +7,7 @@ use ring::ThreadView;
 use wire::Records;
 use wire::sum_builder::{Calls, SumBatchBuilder, ThreadInput};
 
-/// Divisor of the ring size: sums over that many records are sent at once, since their ring space stays
-/// occupied until they are safe.
+/// Divisor of the ring size: sums over that many records are sent at once, since their space is occupied until then.
 const LONG_SHARE: u64 = 4;
 
 /// Thread with the progress of its records.
@@ -76,8 +75,7 @@ impl Observed {
         None
     }
 
-    /// Reads on in some thread: sums the events wanted as sums, and passes the rest to `hand_over`. Returns false
-    /// if there are no records.
+    /// Reads on in some thread, if there are records: sums what is wanted as sums, and passes the rest to `hand_over`.
     pub(crate) fn read_on(
         &mut self,
         builder: &mut SumBatchBuilder,

@@ -52,8 +52,7 @@ pub(crate) enum Location {
 }
 
 impl Sections {
-    /// Reads the sections of a file in memory, and of the file with the information that it shares with
-    /// others; `None` if they are invalid.
+    /// Reads the sections of a file in memory, if they are valid, and of the file that it shares with others.
     pub(crate) fn of(bytes: &[u8], shared: Option<&Path>) -> Option<Self> {
         let shared = shared.and_then(|path| sections(&crate::regular::read(path).ok()?));
         Some(Self { own: sections(bytes)?, shared })

@@ -62,8 +62,7 @@ pub struct Function {
     pub parameters: Option<Vec<Parameter>>,
     /// Return value; `None` if debug information does not tell.
     pub returns: Option<Returned>,
-    /// Whether it is a compiler's copy of another function: `.constprop`, `.isra`, `.part`, `.cold`. Its
-    /// parameters differ from those in the source.
+    /// Whether it is a compiler's copy of a function (`.constprop`, `.isra`, `.part`, `.cold`), with other parameters.
     pub is_copy: bool,
     /// Whether it only selects, once, the function to be called (`ifunc`).
     pub is_chooser: bool,
@@ -87,8 +86,7 @@ pub struct Parameter {
     pub name: String,
     /// Type in the source.
     pub type_name: String,
-    /// Type of the number in its register, or behind its address if it is passed by reference; `None` if it
-    /// is not a number.
+    /// Type of the number in its register, or at its address if passed by reference; `None` if it is not a number.
     pub kind: Option<ValueType>,
     /// Place of the argument when the function is entered.
     pub passing: Passing,

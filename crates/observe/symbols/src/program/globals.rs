@@ -33,8 +33,7 @@ pub struct Variable {
     pub n_bytes: u64,
     /// Type in the source; empty if unknown.
     pub type_name: String,
-    /// Whether other files of the program cannot refer to it: compilers keep such a variable in registers
-    /// more often.
+    /// Whether other files of the program cannot refer to it; compilers keep it in registers more often.
     pub is_static: bool,
     /// Whether it is declared `volatile`, so that every read sees the current value.
     pub is_volatile: bool,
@@ -251,8 +250,7 @@ fn member(
 }
 
 /// Returns offset, type and, for a bit field, number of bits of a member, inherited ones included. Structures in
-/// `looked` were already searched in vain; searching parts that contain each other repeatedly could otherwise take
-/// forever.
+/// `looked` are not searched again: parts that contain each other repeatedly could take forever.
 pub(crate) fn find_member(
     structure: &Die<'_, '_>,
     name: &str,

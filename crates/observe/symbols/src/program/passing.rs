@@ -12,8 +12,7 @@ const N_PARTS_MAX: u64 = 16;
 /// Maximum nesting of structures; deeper nesting is damage.
 const DEPTH_MAX: usize = 16;
 
-/// Types already examined, each at an offset in the value. A second examination would find the same, and examining
-/// types that contain each other repeatedly could otherwise take forever.
+/// Types already examined, each at an offset in the value; types that contain each other could otherwise take forever.
 type Visited = HashSet<(usize, u64)>;
 
 /// Register class of eight bytes of a value.
