@@ -28,8 +28,7 @@ pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
         load_balance: pop.load_balance,
         load_balance_in: pop.load_balance_in,
         load_balance_out: pop.load_balance_out,
-        serialization_efficiency: None,
-        transfer_efficiency: None,
+        ..Efficiencies::default()
     })
 }
 

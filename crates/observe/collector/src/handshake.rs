@@ -1,4 +1,4 @@
-//! Handshake of a connection: both sides prove that they know the run's secret, and everything that follows is encrypted.
+//! Handshake of a connection: both sides prove that they know the run's secret, and all that follows is encrypted.
 //!
 //! 1. The collector sends eight fixed bytes, then a record that can be read with the secret alone: the
 //!    version and [`Hello`].

@@ -187,7 +187,7 @@ impl Collector {
             is_attached: environment.started_by == STARTED_BY_ATTACHER,
             orders_wait: false,
             answers_wait: true,
-            wake_ups: WakeUps::BY_ALL,
+            wake_ups: WakeUps { by_doorbell: true, by_link: true, by_end: true },
         }))
     }
 

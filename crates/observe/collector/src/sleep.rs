@@ -14,10 +14,6 @@ pub(super) struct WakeUps {
     pub(super) by_end: bool,
 }
 
-impl WakeUps {
-    pub(super) const BY_ALL: Self = Self { by_doorbell: true, by_link: true, by_end: true };
-}
-
 impl Collector {
     /// Sleeps until something is due or a wake-up arrives.
     pub(super) fn sleep(&mut self, now: Instant) {

@@ -44,7 +44,7 @@ fn main() {
     let mut ranks = Simulated::make(&arguments, shm.path());
     let n_known = || server.processes().len();
     let made = Instant::now();
-    wait(Duration::from_secs(60), || n_known() == arguments.n_ranks as usize);
+    wait_until(made + Duration::from_secs(60), || n_known() == arguments.n_ranks as usize);
     println!("{} ranks are known after {:.1} s", n_known(), made.elapsed().as_secs_f64());
     let (cpu_before, simulation_before) = (cpu_s(false), cpu_s(true));
     let started = Instant::now();
@@ -58,8 +58,9 @@ fn main() {
     let (n_written, n_dropped) = (ranks.n_written, ranks.n_dropped());
     let behind = n_written.saturating_sub(n_dropped + count.load(Ordering::Relaxed));
     let ended = Instant::now();
-    let arrived =
-        wait(Duration::from_secs(20), || n_written - n_dropped <= count.load(Ordering::Relaxed));
+    let arrived = wait_until(ended + Duration::from_secs(20), || {
+        n_written - n_dropped <= count.load(Ordering::Relaxed)
+    });
     let cpu_ours_s = cpu_s(false) - cpu_before - cpu_simulating_s;
     println!(
         "| ranks | asked/s | written/s | heard/s | largest lag, events | behind at the end | caught up after, s | dropped | CPU s/s, collectors and analyzer | CPU s/s, simulation |"
@@ -183,10 +184,6 @@ fn node_name(node: u32) -> String {
     format!("node{node}")
 }
 
-fn node_dir(shm: &Path, node: u32) -> PathBuf {
-    place::run_dir(shm, RUN).join(node_name(node))
-}
-
 fn collect(
     arguments: &Arguments,
     shm: &Path,
@@ -220,7 +217,7 @@ struct Simulated {
 impl Simulated {
     fn make(arguments: &Arguments, shm: &Path) -> Self {
         let make = |rank: u32| {
-            let dir = node_dir(shm, rank % arguments.n_nodes);
+            let dir = place::run_dir(shm, RUN).join(node_name(rank % arguments.n_nodes));
             let started = clock::ticks();
             let path = dir.join(format!("{rank}-{started:x}.segment"));
             let capacity =
@@ -268,10 +265,6 @@ impl Simulated {
         };
         self.ranks.iter().map(dropped).sum()
     }
-}
-
-fn wait(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
-    wait_until(Instant::now() + patience, &mut is_so)
 }
 
 /// Returns the CPU seconds of the process, or of this thread.

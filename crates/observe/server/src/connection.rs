@@ -1,4 +1,4 @@
-//! Connections of collectors: those that prove the run's secret are served, each by a thread of its own, all others only counted.
+//! Connections of collectors: those that prove the secret have a thread of their own, all others are only counted.
 
 use super::node_files::NodeSpool;
 use super::node_sums::{BatchOutcome, NodeSums};

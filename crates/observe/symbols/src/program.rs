@@ -196,7 +196,7 @@ impl Program {
         readers::accesses(&module.image, &module.index().functions, variable)
     }
 
-    /// Returns the loops that call `sync` and do not read the variable again, so that a value set at `sync` may not count.
+    /// Returns the loops that call `sync` and do not read the variable again: a value set there may not count.
     pub fn cached_across(&self, variable: &Variable, sync: &Function) -> Vec<Cached> {
         // A call into another file is not a direct call.
         if variable.module != sync.module {
@@ -230,7 +230,7 @@ impl Program {
         })
     }
 
-    /// Returns the program's copy of a library's variable, which all code uses, if the linker made one (a copy relocation).
+    /// Returns the program's copy of a library's variable, which all code uses (a copy relocation), if there is one.
     fn own_copy(&self, library: &Module, found: &Variable) -> Option<Variable> {
         let holds = |object: &&image::DataSymbol| {
             (object.address..object.address + object.n_bytes).contains(&found.address)

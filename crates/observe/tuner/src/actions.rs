@@ -64,7 +64,7 @@ impl Actions {
         Ok((planned.sync, planned.change(value).ok_or_else(impossible)?))
     }
 
-    /// Returns the value that `bits` represent for the tuning point of `action`; without a variable, the last one given.
+    /// Returns the value that `bits` represent for the tuning point of `action`; without a variable, the last given.
     pub(crate) fn value(
         &self,
         plan: &TuningPlan,

@@ -49,7 +49,7 @@ struct Known {
 }
 
 impl Directory {
-    /// Creates a directory for the program of this file name (any if it is empty) and a run that started at `started_ns`.
+    /// Creates a directory for the program of this file name (any if empty) and a run that started at `started_ns`.
     pub(super) fn new(program: &str, started_ns: i64) -> Self {
         Self {
             program: program.to_owned(),

@@ -75,18 +75,15 @@ mod tests {
     use super::*;
     use events::ProcessKey;
     use wire::ThreadReport;
-    use wire::control::{Location, Site, SitePoint};
+    use wire::control::{Site, SitePoint};
 
     fn plan() -> TuningPlan {
         let point = |event| Some(SitePoint { event, attributes: Vec::new(), is_on: true });
         let site = |id, entry, exit| Site {
             id,
-            function: Location { module: 0, address: 0 },
-            n_bytes: 9,
-            n_bytes_to_next: 9,
             entry: point(entry),
             exit: point(exit),
-            is_sync: false,
+            ..Site::default()
         };
         TuningPlan { sites: vec![site(7, 10, 11), site(8, 12, 13)], ..TuningPlan::default() }
     }

@@ -171,15 +171,7 @@ mod tests {
 
     fn site(id: u32, event: u32) -> Site {
         let point = SitePoint { event, attributes: Vec::new(), is_on: true };
-        Site {
-            id,
-            function: AT,
-            n_bytes: 40,
-            n_bytes_to_next: 48,
-            entry: Some(point),
-            exit: None,
-            is_sync: false,
-        }
+        Site { id, entry: Some(point), ..Site::default() }
     }
 
     fn point(change: PlannedChange) -> PlannedPoint {

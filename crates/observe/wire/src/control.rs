@@ -35,7 +35,7 @@ pub struct Module {
 }
 
 /// Address in a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// Index in the order's list of modules.
     pub module: u32,
@@ -79,7 +79,7 @@ pub struct SitePoint {
 }
 
 /// Function to instrument.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// Number of the site, chosen by the analyzer, the same in all processes.
     pub id: u32,

@@ -20,6 +20,9 @@ use wire::{EventFacts, ProcessReport, Records, Secret};
 /// Longer than anything takes, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
 pub(crate) const RUN: u64 = 0xab;
+/// Events of a function that is tuned.
+pub(crate) const PLACES: [(&str, ProbePoint); 2] =
+    [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
 
 /// Behavior of a rank.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,10 @@
 //! Runs whose function events are summed on the node: every passage counts once, whichever process is killed.
 
 use crate::network::Network;
-use crate::stage::{Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
+use crate::stage::{PLACES, Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
 use app_description::{Actor, Application, RankSet};
 use assemble::assemble;
 use collector::recover;
-use events::ProbePoint;
 use run_record::SpoolReader;
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::tuning::TuningMode;
@@ -40,8 +39,6 @@ impl Tunlet for Counting {
         }
     }
 }
-
-const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
 
 fn application() -> Application {
     let ranks = RankSet { spans: vec![(0, None)] };
@@ -151,8 +148,7 @@ const ALL: Option<[u64; 2]> = Some([N_CALLS, N_CALLS]);
 fn sums_are_what_was_passed() {
     let (stage, server, n_heard) = summed([Detail::Summary; 2]);
     let collector = stage.collector();
-    let mut rank = stage.rank(SUMMED);
-    assert!(rank.ends());
+    assert!(stage.rank(SUMMED).ends());
     assert!(eventually(|| n_heard.load(Ordering::SeqCst) == 2 * N_CALLS), "{n_heard:?}");
     check(&stage, &stage.end(server, collector), ALL);
 }
@@ -161,8 +157,7 @@ fn sums_are_what_was_passed() {
 fn an_entry_that_is_wanted_every_time_is_recorded_and_times_its_exit() {
     let (stage, server, n_heard) = summed([Detail::Every, Detail::Summary]);
     let collector = stage.collector();
-    let mut rank = stage.rank(SUMMED);
-    assert!(rank.ends());
+    assert!(stage.rank(SUMMED).ends());
     assert!(eventually(|| n_heard.load(Ordering::SeqCst) == N_CALLS), "{n_heard:?}");
     check(&stage, &stage.end(server, collector), Some([0, N_CALLS]));
 }
@@ -244,8 +239,7 @@ fn calls_are_counted_on_the_node_or_one_by_one() {
     for every_passage in [false, true] {
         let (stage, server) = count(every_passage);
         let collector = stage.collector();
-        let mut rank = stage.rank(SUMMED);
-        assert!(rank.ends());
+        assert!(stage.rank(SUMMED).ends());
         check_count(&stage, &stage.end(server, collector), every_passage, true);
     }
 }

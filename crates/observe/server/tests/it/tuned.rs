@@ -1,7 +1,7 @@
 //! A rank that takes orders: its events reach a tunlet, the tunlet's decision reaches the rank, and both are
 //! recorded, even if a collector is killed in between.
 
-use crate::stage::{Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
+use crate::stage::{PLACES, Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
 use app_description::{Actor, Application, ChangeKind, IterationMark, Range, RankSet, TuningPoint};
 use assemble::assemble;
 use events::{ProbePoint, Value, ValueType};
@@ -40,8 +40,6 @@ impl Tunlet for Once {
     }
 }
 
-const PLACES: [(&str, ProbePoint); 2] = [("start", ProbePoint::Entry), ("end", ProbePoint::Exit)];
-
 fn ranks() -> RankSet {
     RankSet { spans: vec![(0, Some(0))] }
 }
@@ -75,15 +73,7 @@ fn plan() -> TuningPlan {
     let at = Location { module: 0, address: 64 };
     let attribute = Attribute { source: ValueOrigin::Global(at), kind: ValueType::I32 };
     let point = |event| Some(SitePoint { event, attributes: vec![attribute], is_on: true });
-    let site = Site {
-        id: 0,
-        function: at,
-        n_bytes: 64,
-        n_bytes_to_next: 64,
-        entry: point(0),
-        exit: point(1),
-        is_sync: false,
-    };
+    let site = Site { function: at, entry: point(0), exit: point(1), ..Site::default() };
     let change = PlannedChange::Set { at };
     let sync = (0, ProbePoint::Entry);
     TuningPlan {

@@ -181,15 +181,14 @@ fn report() -> ProcessReport {
     };
     let peer = Peer { n_sent: 1, bytes_sent: 8, n_received: 1, bytes_received: 8 };
     let thread = ThreadReport {
-        idx: 0,
         tid: 4711,
         regions: vec![region],
         peers: vec![(1, peer)],
         in_call: Some(InCall { operation: 7, address: 0x40_1000 }),
         since: Ticks(2002),
-        calls_without_region: 0,
         n_written: 42,
         n_dropped: 1,
+        ..ThreadReport::default()
     };
     ProcessReport {
         key: KEY,
@@ -198,17 +197,12 @@ fn report() -> ProcessReport {
         world: WorldId(77),
         rank: Rank(1),
         size: 4,
-        spawned: false,
         finalizing: true,
-        left: false,
-        gone: false,
         clock: Clock { first_ticks: 1, first_ns: 2, last_ticks: 3, last_ns: 4 },
         now: Ticks(3000),
         init_end: Ticks(900),
         finalize_begin: Some(Ticks(2900)),
         cost_ns_per_call: 42.5,
-        threads_refused: 0,
-        main_thread: 0,
         reserved_bytes: 1 << 20,
         library: "Open MPI v4.1.4".to_owned(),
         program: "/bin/program".to_owned(),
@@ -218,6 +212,7 @@ fn report() -> ProcessReport {
             world_ranks: vec![0, 1, u32::MAX],
         }],
         threads: vec![thread],
+        ..ProcessReport::default()
     }
 }
 
