@@ -1,22 +1,11 @@
 //! Regions over all ranks: pairs of call sites with the computation between them.
 
-use super::roster::{RankProcess, Roster};
+use super::roster::{RankProcess, Roster, TimeByRank, add_time};
 use super::sites::{AddressBook, Sites};
 use events::{OperationId, RegionCounters};
 use run_record::RegionRow;
 use run_record::summary::Region;
 use std::collections::BTreeMap;
-
-/// Time of each rank that has one, by position in [`Roster::ranks`].
-pub(super) type TimeByRank = Vec<(usize, f64)>;
-
-/// Adds to the time of a rank; ranks are added in order.
-pub(super) fn add_time(by_rank_s: &mut TimeByRank, rank: usize, time_s: f64) {
-    match by_rank_s.last_mut() {
-        Some((last, sum_s)) if *last == rank => *sum_s += time_s,
-        _ => by_rank_s.push((rank, time_s)),
-    }
-}
 
 /// Returns the regions of every thread, for the table in the record.
 pub(super) fn rows(roster: &Roster<'_>, sites: &Sites) -> Vec<RegionRow> {

@@ -73,6 +73,17 @@ impl<'a> Roster<'a> {
     }
 }
 
+/// Time of each rank that has one, by position in [`Roster::ranks`].
+pub(super) type TimeByRank = Vec<(usize, f64)>;
+
+/// Adds to the time of a rank; ranks are added in order.
+pub(super) fn add_time(by_rank_s: &mut TimeByRank, rank: usize, time_s: f64) {
+    match by_rank_s.last_mut() {
+        Some((last, sum_s)) if *last == rank => *sum_s += time_s,
+        _ => by_rank_s.push((rank, time_s)),
+    }
+}
+
 /// Returns the processes of each world by rank, with worlds in order of their start.
 fn in_order_of_start<'a>(
     processes: &'a [ProcessReport],

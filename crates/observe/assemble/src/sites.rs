@@ -4,8 +4,7 @@
 //! - A site is a place in a file (module and offset) and an operation; addresses of processes never leave this module.
 //! - Ids count from 0 in descending order of the MPI time spent at the sites.
 
-use super::regions::{TimeByRank, add_time};
-use super::roster::{RankProcess, Roster};
+use super::roster::{RankProcess, Roster, TimeByRank, add_time};
 use events::{CodeAddress, ModuleMap, RegionCounters, SizeHistogram};
 use run_record::summary::CallSite;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,6 @@
 //! Builds the one-page summary of a run from its measurements.
 
-use super::regions::TimeByRank;
-use super::roster::{OpenCall, RankProcess, Roster, operation_name};
+use super::roster::{OpenCall, RankProcess, Roster, TimeByRank, operation_name};
 use super::sites::Sites;
 use super::warnings::{self, Losses};
 use super::{efficiency, operations, regions, traffic};

@@ -2,13 +2,13 @@
 
 use super::intake::ReceiveProgress;
 use crate::lock;
-use crate::node_sums::NodeSums;
+use crate::node_sums::{NodeSums, append};
 use run_record::SpoolWriter;
 use run_record::measured::{RECORDS_SUFFIX, SUMS_SUFFIX, Spool};
 use run_record::snapshot::{ANALYZER, SUFFIX};
 use run_record::spool::SpoolError;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use wire::Records;
 
@@ -97,17 +97,4 @@ impl NodeSpool {
         append(&mut self.writer, &self.path, &bytes)
             .map_err(|source| Loss { n_records: records.records.len() as u64, source })
     }
-}
-
-/// Appends a frame to the file at `path`, created with the first one.
-pub(crate) fn append(
-    writer: &mut Option<SpoolWriter>,
-    path: &Path,
-    bytes: &[u8],
-) -> Result<(), SpoolError> {
-    let open = match writer.take() {
-        Some(open) => open,
-        None => SpoolWriter::create(path)?,
-    };
-    writer.insert(open).append(&[bytes])
 }

@@ -7,13 +7,12 @@
 //! # Not here
 //! The collectors' side (`collector::sums`), reading of the file (`assemble::sums`).
 
-use crate::node_files::append;
 use events::ProcessKey;
 use files::Draft;
 use run_record::SpoolWriter;
 use run_record::spool::SpoolError;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wire::{BatchTotals, CoveredRecords, SummaryBatch, ThreadRange};
 
 /// Length in bytes above which the file is rewritten.
@@ -125,6 +124,19 @@ impl NodeSums {
             n_unmatched: self.totals.n_unmatched,
         }
     }
+}
+
+/// Appends a frame to the file at `path`, created with the first one.
+pub(crate) fn append(
+    writer: &mut Option<SpoolWriter>,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(), SpoolError> {
+    let open = match writer.take() {
+        Some(open) => open,
+        None => SpoolWriter::create(path)?,
+    };
+    writer.insert(open).append(&[bytes])
 }
 
 fn end_of(covered: &CoveredRecords) -> u64 {
