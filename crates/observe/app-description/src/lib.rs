@@ -19,7 +19,6 @@ mod problem;
 mod program;
 mod read;
 
-pub use admit::AdmitError;
 pub use check::{check, complete};
 pub use description::{
     Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,

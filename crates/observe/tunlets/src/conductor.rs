@@ -259,7 +259,7 @@ impl Conductor {
                     now_s,
                     match checked {
                         Ok(_) => TuningEvent::Would { decision },
-                        Err(error) => TuningEvent::Declined { decision, reason: error.to_string() },
+                        Err(reason) => TuningEvent::Declined { decision, reason },
                     },
                 );
             }

@@ -72,199 +72,169 @@ fn check(item: &str, expected: &str) {
     assert_eq!(problems, []);
     let problems = problems_of(&text, &application.unwrap(), &Fire);
     let shown: Vec<String> = problems.iter().map(|problem| problem.short(&text)).collect();
-    assert_eq!(shown.join("\n"), expected);
+    assert_eq!(shown.join("\n"), expected.replace("no problem", ""));
 }
 
+/// Checks pairs of lines: the fields of an item after `head`, with `;` for line breaks, and its only problem.
 #[track_caller]
-fn check_event(function: &str, place: &str, attributes: &str, expected: &str) {
-    check(
-        &format!(
-            "[[event]]\nname = 'e'\nactor = 'all'\nfunction = '{function}'\nat = '{place}'\nattributes = [{attributes}]"
-        ),
-        expected,
-    );
+fn check_all(head: &str, pairs: &str) {
+    let lines: Vec<&str> = pairs.trim().lines().map(str::trim).collect();
+    for pair in lines.chunks(2) {
+        check(&format!("{head}{}", pair[0].replace("; ", "\n")), pair[1]);
+    }
 }
 
-#[track_caller]
-fn check_point(change: &str, at: &str, expected: &str) {
-    check(
-        &format!(
-            "[[tuning_point]]\nname = 'p'\nactor = 'all'\n{change}\nat = {{ function = '{at}', at = 'entry' }}"
-        ),
-        expected,
-    );
-}
+const EVENT: &str = "[[event]]\nname = 'e'\nactor = 'all'\n";
+const POINT: &str = "[[tuning_point]]\nname = 'p'\nactor = 'all'\n";
 
 #[test]
 fn what_is_there_is_no_problem() {
-    check_event(
-        "step",
-        "entry",
-        "'n', { name = 'i', argument = 1 }, { name = 'raw', type = 'float' }",
-        "",
+    check_all(
+        EVENT,
+        "
+        function = 'step'; at = 'entry'; attributes = ['n', { name = 'i', argument = 1 }, { name = 'raw', type = 'float' }]
+          no problem
+        function = 'step'; at = 'exit'; attributes = [{ name = 'rc', returned = true, type = 'uint32' }]
+          no problem
+        ",
     );
-    check_event("step", "exit", "{ name = 'rc', returned = true, type = 'uint32' }", "");
-    check_point("variable = 'F0'\nrange = [0, 1]", "step", "");
-    check_point("call = 'retune'\nrange = [0, 1]", "step", "");
-    check_point("load = 'x.so'", "step", "");
-    check_point("replace = { function = 'retune', by = 'retune2' }", "step", "");
-    check_point("replace = { function = 'retune', by = 'x.so:other' }", "step", "");
+    check_all(
+        POINT,
+        "
+        variable = 'F0'; range = [0, 1]; at = { function = 'step', at = 'entry' }
+          no problem
+        call = 'retune'; range = [0, 1]; at = { function = 'step', at = 'entry' }
+          no problem
+        load = 'x.so'; at = { function = 'step', at = 'entry' }
+          no problem
+        replace = { function = 'retune', by = 'retune2' }; at = { function = 'step', at = 'entry' }
+          no problem
+        replace = { function = 'retune', by = 'x.so:other' }; at = { function = 'step', at = 'entry' }
+          no problem
+        ",
+    );
 }
 
 #[test]
 fn events_are_at_functions_that_are_there() {
-    check_event(
-        "stpe",
-        "entry",
-        "{ name = 'i', argument = 1 }",
-        "7: 'stpe': event `e`: the program has no function `stpe`; did you mean `step`?",
-    );
-    check_event(
-        "small",
-        "exit",
-        "",
-        "7: 'small': warning: event `e`: `small` was inlined in `main` and `run`, and is not seen there; compile it with \
-         `__attribute__((noinline))`",
+    check_all(
+        EVENT,
+        "
+        function = 'stpe'; at = 'entry'; attributes = [{ name = 'i', argument = 1 }]
+          7: 'stpe': event `e`: the program has no function `stpe`; did you mean `step`?
+        function = 'small'; at = 'exit'
+          7: 'small': warning: event `e`: `small` was inlined in `main` and `run`, and is not seen there; compile it with `__attribute__((noinline))`
+        ",
     );
 }
 
 #[test]
 fn the_main_function_is_entered_too_early() {
-    check_event(
-        "main",
-        "entry",
-        "",
-        "7: 'main': event `e`: `main` is entered before there are probes and left after the last of them; take a \
-         function that it calls",
+    check_all(
+        EVENT,
+        "
+        function = 'main'; at = 'entry'
+          7: 'main': event `e`: `main` is entered before there are probes and left after the last of them; take a function that it calls
+        ",
     );
 }
 
 #[test]
 fn events_sync_points_and_what_is_replaced_need_probes() {
-    let sentence = "`tiny` cannot have probes: its 1 bytes are too few; take one that calls it";
-    check_event("tiny", "entry", "", &format!("7: 'tiny': event `e`: {sentence}"));
-    check_point("load = 'x.so'", "tiny", &format!("8: 'tiny': tuning point `p`: {sentence}"));
-    let replace = "replace = { function = 'tiny', by = 'x.so:f' }";
-    check_point(replace, "step", &format!("7: 'tiny': tuning point `p`: {sentence}"));
+    check_all(
+        EVENT,
+        "
+        function = 'tiny'; at = 'entry'
+          7: 'tiny': event `e`: `tiny` cannot have probes: its 1 bytes are too few; take one that calls it
+        ",
+    );
+    check_all(
+        POINT,
+        "
+        load = 'x.so'; at = { function = 'tiny', at = 'entry' }
+          8: 'tiny': tuning point `p`: `tiny` cannot have probes: its 1 bytes are too few; take one that calls it
+        replace = { function = 'tiny', by = 'x.so:f' }; at = { function = 'step', at = 'entry' }
+          7: 'tiny': tuning point `p`: `tiny` cannot have probes: its 1 bytes are too few; take one that calls it
+        ",
+    );
 }
 
 #[test]
 fn attributes_are_numbers_that_can_be_read() {
-    check_event(
-        "step",
-        "entry",
-        "'m'",
-        "9: 'm': attribute `m` of event `e`: the program has no variable `m`",
-    );
-    check_event(
-        "step",
-        "entry",
-        "{ name = 'grid', argument = 2 }",
-        "9: 'grid': attribute `grid` of event `e`: argument 2 of `step` is `grid`, not one number; measure something else",
-    );
-    check_event(
-        "step",
-        "entry",
-        "{ name = 'x', argument = 3 }",
-        "9: 'x': attribute `x` of event `e`: `step` has no argument 3; they go from 1 to 2",
-    );
-    check_event(
-        "kernel",
-        "entry",
-        "{ name = 'x', argument = 1, type = 'int' }",
-        "9: 'x': attribute `x` of event `e`: the arguments of `kernel` are unknown: it has no debug information (compile it with `-g`), or is a variant that the compiler made",
-    );
-    check_event(
-        "kernel",
-        "exit",
-        "{ name = 'x', returned = true }",
-        "9: 'x': attribute `x` of event `e`: what `kernel` returns: its type is unknown without debug information; \
-         add `type`, or compile with `-g`",
+    check_all(
+        EVENT,
+        "
+        function = 'step'; at = 'entry'; attributes = ['m']
+          9: 'm': attribute `m` of event `e`: the program has no variable `m`
+        function = 'step'; at = 'entry'; attributes = [{ name = 'grid', argument = 2 }]
+          9: 'grid': attribute `grid` of event `e`: argument 2 of `step` is `grid`, not one number; measure something else
+        function = 'step'; at = 'entry'; attributes = [{ name = 'x', argument = 3 }]
+          9: 'x': attribute `x` of event `e`: `step` has no argument 3; they go from 1 to 2
+        function = 'kernel'; at = 'entry'; attributes = [{ name = 'x', argument = 1, type = 'int' }]
+          9: 'x': attribute `x` of event `e`: the arguments of `kernel` are unknown: it has no debug information (compile it with `-g`), or is a variant that the compiler made
+        function = 'kernel'; at = 'exit'; attributes = [{ name = 'x', returned = true }]
+          9: 'x': attribute `x` of event `e`: what `kernel` returns: its type is unknown without debug information; add `type`, or compile with `-g`
+        ",
     );
 }
 
 #[test]
 fn declared_types_are_those_of_the_program() {
-    check_event(
-        "step",
-        "entry",
-        "{ name = 'n', type = 'double' }",
-        "9: 'double': attribute `n` of event `e`: `n` has the type `int`, which is no double; correct its `type` or leave it out",
-    );
-    check_event(
-        "step",
-        "entry",
-        "{ name = 'x', variable = 'raw', type = 'double' }",
-        "9: 'double': attribute `x` of event `e`: `raw` has 4 bytes, too few for a double; correct its `type`",
-    );
-    check_event(
-        "step",
-        "entry",
-        "\n  { name = 'i', argument = 1, type = 'int' }, { name = 'n', type = 'double' }\n",
-        "10: 'double': attribute `n` of event `e`: `n` has the type `int`, which is no double; correct its `type` or leave it out",
+    check_all(
+        EVENT,
+        "
+        function = 'step'; at = 'entry'; attributes = [{ name = 'n', type = 'double' }]
+          9: 'double': attribute `n` of event `e`: `n` has the type `int`, which is no double; correct its `type` or leave it out
+        function = 'step'; at = 'entry'; attributes = [{ name = 'x', variable = 'raw', type = 'double' }]
+          9: 'double': attribute `x` of event `e`: `raw` has 4 bytes, too few for a double; correct its `type`
+        function = 'step'; at = 'entry'; attributes = [;  { name = 'i', argument = 1, type = 'int' }, { name = 'n', type = 'double' }; ]
+          10: 'double': attribute `n` of event `e`: `n` has the type `int`, which is no double; correct its `type` or leave it out
+        ",
     );
 }
 
 #[test]
 fn tuning_points_are_changed_where_every_call_passes() {
-    check_point(
-        "variable = 'F0'\nrange = [0, 1]",
-        "small",
-        "9: 'small': tuning point `p`: its sync point `small` was inlined in `main` and `run`; take another function, compile it with \
-         `__attribute__((noinline))`, or add `force = true`",
-    );
-    check_point(
-        "variable = 'F0'\nrange = [0, 1]\nforce = true",
-        "small",
-        "10: 'small': warning: tuning point `p`: its sync point `small` was inlined in `main` and `run`; it is changed only where the \
-         function itself is called",
-    );
-    check_point(
-        "variable = 'hoisted'\nrange = [0, 1]",
-        "step",
-        "7: 'hoisted': warning: tuning point `p`: `main` reads `hoisted` before its loop; make it `volatile`",
+    check_all(
+        POINT,
+        "
+        variable = 'F0'; range = [0, 1]; at = { function = 'small', at = 'entry' }
+          9: 'small': tuning point `p`: its sync point `small` was inlined in `main` and `run`; take another function, compile it with `__attribute__((noinline))`, or add `force = true`
+        variable = 'F0'; range = [0, 1]; force = true; at = { function = 'small', at = 'entry' }
+          10: 'small': warning: tuning point `p`: its sync point `small` was inlined in `main` and `run`; it is changed only where the function itself is called
+        variable = 'hoisted'; range = [0, 1]; at = { function = 'step', at = 'entry' }
+          7: 'hoisted': warning: tuning point `p`: `main` reads `hoisted` before its loop; make it `volatile`
+        ",
     );
 }
 
 #[test]
 fn changes_fit_the_types_of_the_program() {
-    check_event("step", "entry", "'fixed'", "");
-    check_point(
-        "variable = 'fixed'\nrange = [0, 1]",
-        "step",
-        "7: 'fixed': tuning point `p`: `fixed` is constant; take another",
+    check_all(
+        EVENT,
+        "
+        function = 'step'; at = 'entry'; attributes = ['fixed']
+          no problem
+        ",
     );
-    check_point(
-        "variable = 'F0'\ntype = 'int'\nrange = [0, 1]",
-        "step",
-        "8: 'int': tuning point `p`: `F0` has the type `double`, which is no int32; correct its `type` or leave it out",
-    );
-    check_point(
-        "variable = 'small_n'\nrange = [1, 1000]",
-        "step",
-        "8: [1, 1000]: tuning point `p`: its range has 1000, which is no uint8, the type of `small_n`; bring it into the type",
-    );
-    check_point(
-        "range = [1, 1000]",
-        "step",
-        "5: 'p': tuning point `p`: the program has no variable `p`",
-    );
-    check_point(
-        "call = 'step'\nrange = [1, 2]",
-        "step",
-        "7: 'step': tuning point `p`: `step` has 2 arguments; it is called with the value alone, so name one that takes one",
-    );
-    check_point(
-        "replace = { function = 'retune', by = 'step' }",
-        "kernel",
-        "7: 'step': tuning point `p`: `step` cannot take the place of `retune`: it takes 2 arguments, not 1; \
-         give it the same signature",
-    );
-    check_point(
-        "replace = { function = 'retune', by = 'small' }",
-        "kernel",
-        "7: 'small': tuning point `p`: `small` cannot take the place of `retune`: what it returns is `void`, not `int`; \
-         give it the same signature",
+    check_all(
+        POINT,
+        "
+        variable = 'fixed'; range = [0, 1]; at = { function = 'step', at = 'entry' }
+          7: 'fixed': tuning point `p`: `fixed` is constant; take another
+        variable = 'F0'; type = 'int'; range = [0, 1]; at = { function = 'step', at = 'entry' }
+          8: 'int': tuning point `p`: `F0` has the type `double`, which is no int32; correct its `type` or leave it out
+        variable = 'small_n'; range = [1, 1000]; at = { function = 'step', at = 'entry' }
+          8: [1, 1000]: tuning point `p`: its range has 1000, which is no uint8, the type of `small_n`; bring it into the type
+        range = [1, 1000]; at = { function = 'step', at = 'entry' }
+          5: 'p': tuning point `p`: the program has no variable `p`
+        call = 'step'; range = [1, 2]; at = { function = 'step', at = 'entry' }
+          7: 'step': tuning point `p`: `step` has 2 arguments; it is called with the value alone, so name one that takes one
+        replace = { function = 'retune', by = 'step' }; at = { function = 'kernel', at = 'entry' }
+          7: 'step': tuning point `p`: `step` cannot take the place of `retune`: it takes 2 arguments, not 1; give it the same signature
+        replace = { function = 'retune', by = 'small' }; at = { function = 'kernel', at = 'entry' }
+          7: 'small': tuning point `p`: `small` cannot take the place of `retune`: what it returns is `void`, not `int`; give it the same signature
+        ",
     );
 }
 

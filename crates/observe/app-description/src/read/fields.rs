@@ -1,6 +1,6 @@
 //! Keys and values of a TOML table, taken one by one; remaining keys are reported as misspelled.
 
-use crate::near::{self, hint};
+use crate::near::hint;
 use crate::problem::{DescriptionProblem, Level};
 use events::ValueType;
 use std::ops::Range;
@@ -220,10 +220,8 @@ impl<'a> Fields<'a> {
             }
             let free =
                 self.known.iter().copied().filter(|known| !self.entries.contains_key(*known));
-            let hint = match near::nearest(key.text, free) {
-                Some(near) => format!("; did you mean `{near}`?"),
-                None => format!("; valid keys are {}", self.known.join(", ")),
-            };
+            let remedy = format!("valid keys are {}", self.known.join(", "));
+            let hint = hint(key.text, free, &remedy);
             findings
                 .error(&key.at, format!("{} has an unknown key `{}`{hint}", self.what, key.text));
         }

@@ -129,7 +129,7 @@ impl Conductor {
         let point = wanted.point;
         let described = &self.application.tuning_points[point];
         let (actor, repeats) = (described.actor, described.is_repeated);
-        let admitted = described.admit(wanted.value).map_err(|error| error.to_string());
+        let admitted = described.admit(wanted.value);
         let value = admitted.as_ref().map_or(wanted.value, |value| *value);
         let wanted = &Decision { value, ..wanted.clone() };
         if self.values[point] == Some(value) && (!repeats || self.held[point] == Some(value)) {
