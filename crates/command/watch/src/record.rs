@@ -43,7 +43,7 @@ fn create_private(dir: &Path, start: RunStart) -> Result<RunRecord, RecordError>
     match DirBuilder::new().mode(0o700).create(dir) {
         Ok(()) => RunRecord::create(dir, start),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(RecordError::NotEmpty { dir: dir.to_owned() })
+            Err(RecordError::NotEmpty(dir.to_owned()))
         }
         Err(error) => Err(FileError::new(dir, error).into()),
     }

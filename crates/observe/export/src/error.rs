@@ -10,11 +10,8 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ExportError {
     /// There are no events to export.
-    #[error("`{dir}` has no events: run again with `--trace`")]
-    NotTraced {
-        /// Folder of the record.
-        dir: PathBuf,
-    },
+    #[error("`{0}` has no events: run again with `--trace`")]
+    NotTraced(PathBuf),
     /// The record has events, but none of this world.
     #[error("`{dir}` has no events of world {world}: give one of its worlds")]
     NoSuchWorld {

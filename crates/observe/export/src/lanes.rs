@@ -55,7 +55,7 @@ pub(crate) struct Trace {
 
 impl Trace {
     pub(crate) fn open(record: &RunRecord) -> Result<Self, ExportError> {
-        let not_traced = || ExportError::NotTraced { dir: record.dir().to_owned() };
+        let not_traced = || ExportError::NotTraced(record.dir().to_owned());
         let events = record.events()?.ok_or_else(not_traced)?;
         Ok(Self { summary: record.read_summary()?, events })
     }

@@ -5,9 +5,6 @@
 //!   ([`RecordKind::ReceiveHalf`], [`RecordKind::Requests`]) directly follows it in that order. Rows of
 //!   different threads may be interleaved in any way.
 //! - Operations are stored by name, so that a record stays valid when the numbers of the table change.
-//!
-//! # Not here
-//! Formats of other tools (`export`).
 
 use crate::table::{TableReader, TableWriter, columns};
 use events::{Event, OperationId, RecordKind};

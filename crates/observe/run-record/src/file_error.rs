@@ -9,19 +9,11 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum FileError {
     /// The file system is full, or the user's quota is exhausted.
-    #[error("no room left to write `{path}`: free space or put the record on another file system")]
-    StorageFull {
-        /// File being written.
-        path: PathBuf,
-    },
+    #[error("no room left to write `{0}`: free space or put the record on another file system")]
+    StorageFull(PathBuf),
     /// The content differs from what was written.
-    #[error(
-        "`{path}` is damaged: its checksum does not match; restore it from a copy or run again"
-    )]
-    Damaged {
-        /// Damaged file.
-        path: PathBuf,
-    },
+    #[error("`{0}` is damaged: its checksum does not match; restore it from a copy or run again")]
+    Damaged(PathBuf),
     /// Any other error.
     #[error("`{path}` cannot be read or written: check that it exists and who may access it")]
     Io {
@@ -37,7 +29,7 @@ impl FileError {
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::StorageFull { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::StorageFull(path),
             _ => Self::Io { path, source },
         }
     }

@@ -55,7 +55,7 @@ impl RunRecord {
         fs::create_dir_all(dir).map_err(|e| FileError::new(dir, e))?;
         let mut entries = fs::read_dir(dir).map_err(|e| FileError::new(dir, e))?;
         if entries.next().is_some() {
-            return Err(RecordError::NotEmpty { dir: dir.to_owned() });
+            return Err(RecordError::NotEmpty(dir.to_owned()));
         }
         let spool = dir.join(SPOOL);
         fs::create_dir(&spool).map_err(|e| FileError::new(&spool, e))?;
@@ -71,12 +71,12 @@ impl RunRecord {
     /// When there is no folder, it is not a record, or a newer version wrote it.
     pub fn open(dir: &Path) -> Result<Self, RecordError> {
         if !dir.is_dir() {
-            return Err(RecordError::NotThere { dir: dir.to_owned() });
+            return Err(RecordError::NotThere(dir.to_owned()));
         }
         let path = dir.join(HEADER);
         let text = match fs::read(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(RecordError::NotARecord { dir: dir.to_owned() });
+                return Err(RecordError::NotARecord(dir.to_owned()));
             }
             read => read.map_err(|e| FileError::new(&path, e))?,
         };
@@ -142,7 +142,7 @@ impl RunRecord {
         let path = self.dir.join(SUMMARY);
         match fs::read(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                Err(RecordError::NoSummary { dir: self.dir.clone() })
+                Err(RecordError::NoSummary(self.dir.clone()))
             }
             read => parse(&path, &read.map_err(|e| FileError::new(&path, e))?),
         }
@@ -317,7 +317,7 @@ impl RunRecord {
         if Checksum::of(&path)?.as_ref() == Some(expected) {
             return Ok(());
         }
-        Err(FileError::Damaged { path })
+        Err(FileError::Damaged(path))
     }
 
     fn sync_if_there(&self, name: &str) -> Result<(), FileError> {
@@ -350,7 +350,7 @@ fn json(path: &Path, value: &impl Serialize) -> Result<String, RecordError> {
 
 fn check(path: &Path, text: &[u8]) -> Result<(), RecordError> {
     let checked = checked_json::check(text);
-    checked.map_err(|_changed| FileError::Damaged { path: path.to_owned() }.into())
+    checked.map_err(|_changed| FileError::Damaged(path.to_owned()).into())
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &[u8]) -> Result<T, RecordError> {

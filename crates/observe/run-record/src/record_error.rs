@@ -10,25 +10,16 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum RecordError {
     /// The folder does not exist.
-    #[error("`{dir}` is not a folder: give the one that `sintonia run` named")]
-    NotThere {
-        /// Folder given by the user.
-        dir: PathBuf,
-    },
+    #[error("`{0}` is not a folder: give the one that `sintonia run` named")]
+    NotThere(PathBuf),
     /// The folder exists but is not a record.
     #[error(
-        "`{dir}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named"
+        "`{0}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named"
     )]
-    NotARecord {
-        /// Folder given by the user.
-        dir: PathBuf,
-    },
+    NotARecord(PathBuf),
     /// The folder for a new record is not empty.
-    #[error("`{dir}` is not empty: give a new folder or an empty one")]
-    NotEmpty {
-        /// Folder given by the user.
-        dir: PathBuf,
-    },
+    #[error("`{0}` is not empty: give a new folder or an empty one")]
+    NotEmpty(PathBuf),
     /// A newer version of Sintonia wrote the record.
     #[error(
         "`{dir}` has format version {found}, this program reads up to {FORMAT_VERSION}: read it with a newer Sintonia"
@@ -41,12 +32,9 @@ pub enum RecordError {
     },
     /// The run did not finish, and no preliminary summary was written.
     #[error(
-        "`{dir}` has no summary because its run did not finish: its measurements are in `spool/`"
+        "`{0}` has no summary because its run did not finish: its measurements are in `spool/`"
     )]
-    NoSummary {
-        /// Folder of the record.
-        dir: PathBuf,
-    },
+    NoSummary(PathBuf),
     /// The existing summary would be replaced by one with less information.
     #[error("`{path}` has more information about the run ({what}): it is not replaced")]
     WouldLoseInformation {

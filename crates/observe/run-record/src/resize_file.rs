@@ -5,9 +5,6 @@
 //!
 //! # Invariants
 //! - A reader returns every line that it understands, and counts the others.
-//!
-//! # Not here
-//! Content of a line (`resize-api`), the writer (`malleable`).
 
 use crate::file_error::FileError;
 use resize_api::Resize;

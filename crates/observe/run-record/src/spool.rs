@@ -152,7 +152,7 @@ impl SpoolReader {
         let [v0, v1, v2, v3] = [header[8], header[9], header[10], header[11]];
         let version = u32::from_le_bytes([v0, v1, v2, v3]);
         if header[..8] != MAGIC {
-            return Err(SpoolError::NotASpool { path: self.path.clone() });
+            return Err(SpoolError::NotASpool(self.path.clone()));
         }
         if version != VERSION {
             return Err(SpoolError::OtherVersion { path: self.path.clone(), version });
@@ -196,11 +196,8 @@ pub enum SpoolError {
     #[error("a message does not fit into a frame: split it")]
     TooLarge(#[source] FrameError),
     /// The file is of another kind.
-    #[error("`{path}` is not a spool file: remove it from the record")]
-    NotASpool {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("`{0}` is not a spool file: remove it from the record")]
+    NotASpool(PathBuf),
     /// Another version wrote the file.
     #[error(
         "`{path}` has spool version {version}, not {VERSION}: read it with the Sintonia that wrote it"

@@ -4,9 +4,6 @@
 //! - A line is passed to the system in one write before `append` returns, so it survives the death of this
 //!   process; a torn line ends at the start of the next one and only that line is lost.
 //! - A reader returns every complete line, and a sentence for each invalid one.
-//!
-//! # Not here
-//! The lines (`events::tuning`), decisions (`tunlets`), and their charts (`report`).
 
 pub mod summary;
 

@@ -48,21 +48,11 @@ impl States {
         match operation.class {
             Class::PointToPoint if stem.contains("Sendrecv") || stem.contains("sendrecv") => 16,
             Class::PointToPoint if stem.ends_with("robe") => 6,
-            Class::PointToPoint => match operation.movements.first().map(|m| m.flow) {
-                Some(mpi_abi::Flow::Receive) => {
-                    if blocking {
-                        3
-                    } else {
-                        11
-                    }
-                }
-                Some(mpi_abi::Flow::Send) => {
-                    if blocking {
-                        4
-                    } else {
-                        10
-                    }
-                }
+            Class::PointToPoint => match (operation.movements.first().map(|m| m.flow), blocking) {
+                (Some(mpi_abi::Flow::Receive), true) => 3,
+                (Some(mpi_abi::Flow::Receive), false) => 11,
+                (Some(mpi_abi::Flow::Send), true) => 4,
+                (Some(mpi_abi::Flow::Send), false) => 10,
                 _ => 15,
             },
             Class::Completion if stem.starts_with("Wait") => 8,
