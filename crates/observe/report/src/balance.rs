@@ -5,9 +5,6 @@
 //! # Invariants
 //! - Names, titles and output of tasks never reach a terminal or a page as control characters or markup.
 //! - History, moves and lists are bounded.
-//!
-//! # Not here
-//! Queries to the daemon, and serving the page (`task-client`, `node-daemon`).
 
 pub mod live;
 

@@ -3,42 +3,13 @@
 use display::ink::Tone;
 use run_record::summary::Efficiencies;
 
-/// Grade of an efficiency. Above 80 % is acceptable in the POP methodology; below 60 % a run wastes more than
-/// most tuning of its kernels would gain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grade {
-    Good,
-    Fair,
-    Poor,
-}
-
-impl Grade {
-    /// Returns the grade of an efficiency in 0..=1.
-    pub(crate) fn of(efficiency: f64) -> Self {
-        match efficiency {
-            e if e >= 0.8 => Self::Good,
-            e if e >= 0.6 => Self::Fair,
-            _ => Self::Poor,
-        }
-    }
-
-    /// Returns the name of the grade.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Fair => "fair",
-            Self::Poor => "poor",
-        }
-    }
-}
-
-impl From<Grade> for Tone {
-    fn from(grade: Grade) -> Self {
-        match grade {
-            Grade::Good => Self::Good,
-            Grade::Fair => Self::Fair,
-            Grade::Poor => Self::Poor,
-        }
+/// Returns the grade of an efficiency in 0..=1: good, fair or poor. Above 80 % is acceptable in the POP methodology;
+/// below 60 % a run wastes more than most tuning of its kernels would gain.
+pub(crate) fn grade(efficiency: f64) -> Tone {
+    match efficiency {
+        e if e >= 0.8 => Tone::Good,
+        e if e >= 0.6 => Tone::Fair,
+        _ => Tone::Poor,
     }
 }
 
@@ -92,7 +63,7 @@ mod tests {
 
     #[track_caller]
     fn check(efficiency: f64, expected: &str) {
-        assert_eq!(Grade::of(efficiency).word(), expected);
+        assert_eq!(grade(efficiency).grade(), expected);
     }
 
     #[test]

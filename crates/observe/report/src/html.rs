@@ -5,9 +5,6 @@
 //! - All data from the run are escaped, in text, in attributes and in data for scripts.
 //! - The page's own policy forbids it to load anything.
 //! - Tables and pictures are bounded, and say what they leave out.
-//!
-//! # Not here
-//! Scripts and styles, which are separate files in `assets/`.
 
 mod dealt;
 mod lanes;
@@ -18,12 +15,13 @@ mod resizes;
 mod sizes;
 mod tuning;
 
-use crate::efficiency::{Grade, Term, terms};
+use crate::efficiency::{Term, grade, terms};
 use crate::resizes::program_of;
 use crate::tables::{self, Listing, Medium};
-use crate::terminal::{kept, losses, price};
+use crate::terminal::{NO_MPI, command, kept, losses, outcome_tone, outcome_words, price};
 use crate::timeline::Timeline;
 use crate::{place, ranking, svg};
+use dealing_report::DealingReport;
 use display::table::{Align, Cell, Table};
 use display::text::harmless;
 use display::units::{moment, percent, plural, seconds};
@@ -50,15 +48,15 @@ const POLICY: &str =
 /// Returns the page of a run, with a timeline if it was traced.
 #[must_use]
 pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
-    let title = format!("Sintonia: {}", crate::terminal::command(summary));
+    let title = format!("Sintonia: {}", command(summary));
     document(&title, &sections(summary, timeline))
 }
 
 /// Returns the page about the work dealt by a master, as recorded by the program `name`.
 #[must_use]
-pub fn dealt(dealt: &::dealing_report::DealingReport, name: &str) -> String {
+pub fn dealt(dealt: &DealingReport, name: &str) -> String {
     let content = html! {
-        h1 { code { (display::text::harmless(name)) } }
+        h1 { code { (harmless(name)) } }
         (dealt::draw(Some(dealt)))
     };
     document(&format!("Sintonia: {name}"), &content)
@@ -68,7 +66,7 @@ pub fn dealt(dealt: &::dealing_report::DealingReport, name: &str) -> String {
 #[must_use]
 pub fn resizes(resizes: &[Resize], name: &str) -> String {
     let content = html! {
-        h1 { code { (display::text::harmless(name)) } }
+        h1 { code { (harmless(name)) } }
         (resizes::draw(resizes, None))
     };
     document(&format!("Sintonia: {name}"), &content)
@@ -212,17 +210,17 @@ fn draw_cell(align: Align, cell: &Cell) -> Markup {
 const N_CUT_SHORT_MAX: usize = 32;
 
 fn header(summary: &Summary) -> Markup {
-    let (outcome, good) = outcome(summary);
+    let outcome = &summary.outcome;
     html! {
         header {
             p.eyebrow {
                 "Sintonia " (harmless(&summary.sintonia_version))
                 @if summary.started_s > 0.0 { " · " (moment(summary.started_s)) }
-                " · " span class=(good) { (outcome) }
+                " · " span class=(outcome_tone(outcome).grade()) { (outcome_words(outcome)) }
             }
-            h1 { code { (crate::terminal::command(summary)) } }
+            h1 { code { (command(summary)) } }
             @if summary.ranks.is_empty() {
-                p.warning { (crate::terminal::NO_MPI) }
+                p.warning { (NO_MPI) }
             } @else {
                 p.note { (harmless(&summary.mpi)) }
                 (facts(summary))
@@ -233,19 +231,8 @@ fn header(summary: &Summary) -> Markup {
     }
 }
 
-fn outcome(summary: &Summary) -> (String, &'static str) {
-    let outcome = &summary.outcome;
-    let class = match (outcome.complete, outcome.signal, outcome.exit_code) {
-        (true, None, Some(0)) => "good",
-        (true, None, None) => "",
-        (false, ..) => "fair",
-        _ => "poor",
-    };
-    (crate::terminal::outcome_words(outcome), class)
-}
-
 fn facts(summary: &Summary) -> Markup {
-    let grade = Grade::of(summary.pop.parallel_efficiency).word();
+    let grade = grade(summary.pop.parallel_efficiency).grade();
     let facts = [
         ("parallel efficiency", percent(summary.pop.parallel_efficiency), grade),
         ("in MPI programs", seconds(summary.elapsed_s), ""),
@@ -293,7 +280,7 @@ fn efficiencies(summary: &Summary) -> Markup {
 }
 
 fn row(term: &Term) -> Markup {
-    let grade = Grade::of(term.value).word();
+    let grade = grade(term.value).grade();
     html! {
         tr {
             th class={ "depth" (term.depth) } scope="row" { (term.name) }

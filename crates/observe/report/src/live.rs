@@ -8,9 +8,6 @@
 //! - The terminal is restored when the screen is stopped, dropped, or the program panics.
 //! - Without color, the view carries the same information: color only repeats words and bars.
 //! - History and output are bounded.
-//!
-//! # Not here
-//! Measuring, and the fate of the program when the view is closed (`watch`).
 
 mod draw;
 mod screen;

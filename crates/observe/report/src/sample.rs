@@ -61,12 +61,8 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         traffic: traffic(n_ranks),
         findings: findings(),
         tool: tool_cost(&ranks),
-        tuning: None,
-        dealt: None,
-        resizes: Vec::new(),
-        functions: Vec::new(),
-        function_sums: Vec::new(),
         ranks,
+        ..Summary::default()
     }
 }
 
@@ -247,10 +243,7 @@ fn tool_cost(ranks: &[RankTotals]) -> ToolCost {
         share_of_time: 21.4e-9 * calls as f64 / (ELAPSED_S * ranks.len().max(1) as f64),
         shared_memory_bytes: 4_718_592 * ranks.len() as u64,
         records: calls,
-        records_dropped: 0,
-        calls_without_region: 0,
-        threads_refused: 0,
-        warnings: Vec::new(),
+        ..ToolCost::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tables of a run, the same for terminal and page: a table is one entry of [`all`], a column one line of its table.
 
+use crate::efficiency::grade;
 use crate::functions::{notes, short_names, slowest, time};
 use crate::svg::spark;
 use crate::{place, ranking};
@@ -70,7 +71,7 @@ pub(crate) fn worlds(summary: &Summary, medium: Medium) -> Listing {
         .right("time", |(_, world)| Cell::seconds(world.elapsed_s))
         .right("parallel efficiency", |(_, world)| {
             let efficiency = world.pop.parallel_efficiency;
-            Cell::percent(efficiency).tone(crate::efficiency::Grade::of(efficiency).into())
+            Cell::percent(efficiency).tone(grade(efficiency))
         })
         .with_rows(|_| String::new());
     let n_rows = summary.worlds.len();

@@ -3,9 +3,6 @@
 //! # Invariants
 //! - The report uses 60 to 140 columns of [`Style::width`]; no line is wider, except paths, which must stay copyable.
 //! - Without [`Style::color`], the text contains no escape sequences and the same information.
-//!
-//! # Not here
-//! Detection of a terminal, its width and whether it wants color (`user-io`).
 
 pub(crate) mod page;
 mod ranks;
@@ -14,7 +11,7 @@ mod tuning;
 
 pub use display::ink::Style;
 
-use crate::efficiency::{Grade, Term, terms};
+use crate::efficiency::{Term, grade, terms};
 use crate::resizes::program_of;
 use crate::{place, ranking, tables};
 use dealing_report::DealingReport;
@@ -59,7 +56,7 @@ pub fn report(summary: &Summary, paths: &OutputPaths, style: Style) -> String {
 
 /// Returns the report of work dealt by a master, ending in a line feed.
 #[must_use]
-pub fn dealt(dealt: &::dealing_report::DealingReport, style: Style) -> String {
+pub fn dealt(dealt: &DealingReport, style: Style) -> String {
     let mut page = Page::new(style);
     write_dealt(&mut page, Some(dealt));
     page.into_text()
@@ -98,8 +95,7 @@ fn write_efficiencies(page: &mut Page, summary: &Summary) {
 
 fn efficiency_line(page: &Page, term: &Term) -> String {
     let n_bar = (page.width() - INDENT - N_NAME - N_VALUE - 1).min(40);
-    let grade = Grade::of(term.value);
-    let tone = Tone::from(grade);
+    let tone = grade(term.value);
     let n_name = N_NAME - text::width(term.branch);
     let name = text::left(term.name, n_name);
     let name_tone = if term.depth == 0 { Tone::Strong } else { Tone::Plain };
@@ -111,7 +107,7 @@ fn efficiency_line(page: &Page, term: &Term) -> String {
         page.paint(tone, &bar),
         page.paint(Tone::Dim, &rest),
         text::right(&percent(term.value), 8),
-        page.paint(tone, grade.word()),
+        page.paint(tone, tone.grade()),
     )
 }
 
@@ -261,7 +257,7 @@ pub(crate) fn outcome_words(outcome: &CommandOutcome) -> String {
     }
 }
 
-fn outcome_tone(outcome: &CommandOutcome) -> Tone {
+pub(crate) fn outcome_tone(outcome: &CommandOutcome) -> Tone {
     match (outcome.complete, outcome.signal, outcome.exit_code) {
         (false, _, _) => Tone::Fair,
         (true, None, Some(0)) => Tone::Good,

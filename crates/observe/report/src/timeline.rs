@@ -7,9 +7,6 @@
 //! # Invariants
 //! - The columns of a lane have equal length and are sorted by start.
 //! - At most a quarter more than `n_events_max` events are in memory at any time.
-//!
-//! # Not here
-//! Reading a trace (`run-record`), and drawing it (`html`).
 
 mod builder;
 

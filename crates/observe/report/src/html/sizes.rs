@@ -19,32 +19,27 @@ const TICK_ROOM: usize = 12;
 
 pub(super) fn draw(summary: &Summary) -> Markup {
     let all = sizes_of_all(summary.operations.values().map(|totals| totals.sizes.as_slice()));
-    let (Some(first), Some(last)) = (all.first(), all.last()) else { return html! {} };
-    let ends = [(first.0, 0), (last.0, 0)];
+    if all.is_empty() {
+        return html! {};
+    }
     let with_sizes =
         operations_by_time(summary).into_iter().filter(|(_, totals)| !totals.sizes.is_empty());
     let content = html! {
         div.histograms {
             (histogram("all operations", &all))
             @for (name, totals) in with_sizes.take(N_OPERATIONS_MAX) {
-                // The ends of the whole axis, with no calls, give all pictures the same scale.
-                (histogram(&harmless(name), &with_ends(&totals.sizes, &ends)))
+                (histogram(&harmless(name), &on_axis(&totals.sizes, &all)))
             }
         }
     };
     section("sizes", "Message sizes", "calls by bytes of one call", &content)
 }
 
-fn with_ends(sizes: &[(u64, u64)], ends: &[(u64, u64)]) -> Vec<(u64, u64)> {
+/// Returns the calls of an operation by the sizes of all operations: all pictures have the same axis.
+fn on_axis(sizes: &[(u64, u64)], all: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let known = sizes_of_all(std::iter::once(sizes));
-    let (low, high) = (ends[0].0, ends[1].0);
-    let axis =
-        std::iter::successors(
-            Some(low),
-            |size| if *size == 0 { Some(1) } else { size.checked_mul(2) },
-        );
     let calls = |size: u64| known.iter().find(|(known, _)| *known == size).map_or(0, |(_, n)| *n);
-    axis.take_while(|size| *size <= high).map(|size| (size, calls(size))).collect()
+    all.iter().map(|(size, _)| (*size, calls(*size))).collect()
 }
 
 fn histogram(name: &str, sizes: &[(u64, u64)]) -> Markup {

@@ -1,8 +1,9 @@
 //! Drawing of the live view: a header, tabs, the selected tab, and a footer.
 
 use super::{LiveState, OperationRate, RankNow, Tab};
-use crate::efficiency::{Grade, Term, terms};
+use crate::efficiency::{Term, grade, terms};
 use crate::place;
+use display::ink::Tone;
 use display::units::{bytes, count, percent, plural, rate, seconds, whole};
 use display::{bars, text};
 use ratatui::Frame;
@@ -279,20 +280,20 @@ fn overview_titles(n_columns: usize) -> Line<'static> {
 
 fn efficiency(state: &LiveState, now: &Term, so_far: f64, n_columns: usize) -> Line<'static> {
     let n_bar = n_columns - N_NAME - N_VALUES - 1;
-    let grade = Grade::of(now.value);
+    let grade = grade(now.value);
     let [bar, rest] = bars::gauge(now.value, n_bar);
     let indent = if now.depth == 0 { "" } else { "  " };
     let color = match grade {
-        Grade::Good => Color::Green,
-        Grade::Fair => Color::Yellow,
-        Grade::Poor => Color::Red,
+        Tone::Good => Color::Green,
+        Tone::Fair => Color::Yellow,
+        _ => Color::Red,
     };
     Line::from(vec![
         Span::raw(text::left(&format!("{indent}{}", now.name), N_NAME)),
         colored(state.color, color, bar),
         dim(rest),
         Span::raw(format!(" {:>8} {:>8}  ", percent(now.value), percent(so_far))),
-        colored(state.color, color, grade.word().to_owned()),
+        colored(state.color, color, grade.grade().to_owned()),
     ])
 }
 

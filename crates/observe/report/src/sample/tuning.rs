@@ -22,9 +22,7 @@ pub fn tuning() -> TuningSummary {
         points: ["F0", "F1", "F2", "NW"].map(str::to_owned).into(),
         iterations: iterations.collect(),
         decisions: decisions(),
-        n_left_out: 0,
-        n_events_unheard: 0,
-        warnings: Vec::new(),
+        ..TuningSummary::default()
     }
 }
 
