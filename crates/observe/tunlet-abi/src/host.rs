@@ -4,9 +4,6 @@
 //! - [`hear`](Tunlet::hear) and [`look`](Tunlet::look) never wait: news go into a bounded queue, and news
 //!   that do not fit are counted.
 //! - However its process ends, even by not answering in time, only the tunlet ends, with a sentence; the run goes on.
-//!
-//! # Not here
-//! The process itself (`child`), the messages (`message`).
 
 mod shared;
 mod supervisor;
@@ -106,17 +103,18 @@ impl ForeignTunlet {
         let library = library.to_owned();
         let opened = shared.wait_for(|state| state.opened.take());
         let mut tunlet = Self {
-            spec: empty_spec(),
+            spec: TunletSpec::default(),
             shared,
             orders: Some(orders),
             supervisor: Some(supervisor),
             n_dropped: 0,
         };
-        match opened {
-            Ok(Ok(spec)) => tunlet.spec = spec,
+        // On an error, the tunlet is dropped, which ends its process.
+        tunlet.spec = match opened {
+            Ok(Ok(spec)) => spec,
             Ok(Err(reason)) => return Err(ForeignTunletError::Refused { library, reason }),
             Err(how) => return Err(ForeignTunletError::Ended { library, how }),
-        }
+        };
         Ok(tunlet)
     }
 
@@ -140,17 +138,6 @@ impl ForeignTunlet {
 
     fn unable(&self, reason: String) -> TunletError {
         TunletError::Unable { tunlet: self.spec.name.clone(), reason }
-    }
-}
-
-/// Returns a placeholder until the specification is known.
-fn empty_spec() -> TunletSpec {
-    TunletSpec {
-        name: String::new(),
-        problem: String::new(),
-        needs_events: Vec::new(),
-        needs_points: Vec::new(),
-        options: Vec::new(),
     }
 }
 

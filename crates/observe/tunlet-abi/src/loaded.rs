@@ -2,9 +2,6 @@
 //!
 //! # Invariants
 //! - A library stays loaded, so that no pointer into it dangles.
-//!
-//! # Not here
-//! Protection from its behavior (`host` and `child`).
 
 mod callbacks;
 mod describe;
@@ -33,35 +30,23 @@ pub enum LoadError {
     #[error("no library has a zero byte in its path; name another")]
     Path,
     /// The dynamic linker cannot load it.
-    #[error("it cannot be loaded: {reason}")]
-    Refused {
-        /// Message of the linker.
-        reason: String,
-    },
+    #[error("it cannot be loaded: {0}")]
+    Refused(String),
     /// The entry point is missing.
     #[error("it has no function `sintonia_tunlet_v1`; export it, as `sintonia new-tunlet` does")]
     NoEntry,
     /// The entry point returns null, or an incomplete structure.
-    #[error("what `sintonia_tunlet_v1` returns has no `{field}`; set it")]
-    Incomplete {
-        /// Name of the missing field.
-        field: &'static str,
-    },
+    #[error("what `sintonia_tunlet_v1` returns has no `{0}`; set it")]
+    Incomplete(&'static str),
     /// The library was compiled for another version of the interface.
     #[error(
-        "it speaks version {found} of the interface, not {}; compile it with this version's header",
-        abi::SINTONIA_TUNLET_VERSION
+        "it speaks version {0} of the interface, not {ours}; compile it with this version's header",
+        ours = abi::SINTONIA_TUNLET_VERSION
     )]
-    Version {
-        /// Version in the library.
-        found: u32,
-    },
+    Version(u32),
     /// The name contains characters that are not allowed.
-    #[error("its name is `{name}`; use letters, digits, `-` and `_`")]
-    Name {
-        /// The rejected name.
-        name: String,
-    },
+    #[error("its name is `{0}`; use letters, digits, `-` and `_`")]
+    Name(String),
 }
 
 /// A tunlet of a library in this process.
@@ -87,7 +72,7 @@ impl LoadedTunlet {
         let tunlet = unsafe { entry() };
         // SAFETY: the pointer is null, or valid forever.
         let tunlet = unsafe { tunlet.as_ref() };
-        let tunlet = tunlet.ok_or(LoadError::Incomplete { field: "sintonia_tunlet" })?;
+        let tunlet = tunlet.ok_or(LoadError::Incomplete("sintonia_tunlet"))?;
         let (spec, functions) = read(tunlet)?;
         // SAFETY: the function takes no arguments.
         let state = unsafe { (functions.create)() };
@@ -104,7 +89,7 @@ fn entry(library: &Path) -> Result<Entry, LoadError> {
     // SAFETY: `path` is a valid C string; the effects of its constructors are the library's responsibility.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
-        return Err(LoadError::Refused { reason: last_error() });
+        return Err(LoadError::Refused(last_error()));
     }
     // SAFETY: `handle` is valid and `ENTRY` is a C string.
     let symbol = unsafe { libc::dlsym(handle, ENTRY.as_ptr()) };
@@ -137,9 +122,9 @@ struct Functions {
 /// Returns the tunlet's specification and functions.
 fn read(tunlet: &abi::sintonia_tunlet) -> Result<(TunletSpec, Functions), LoadError> {
     if tunlet.version != abi::SINTONIA_TUNLET_VERSION {
-        return Err(LoadError::Version { found: tunlet.version });
+        return Err(LoadError::Version(tunlet.version));
     }
-    let missing = |field| LoadError::Incomplete { field };
+    let missing = LoadError::Incomplete;
     let functions = Functions {
         create: tunlet.create.ok_or(missing("create"))?,
         begin: tunlet.begin.ok_or(missing("begin"))?,
@@ -150,7 +135,7 @@ fn read(tunlet: &abi::sintonia_tunlet) -> Result<(TunletSpec, Functions), LoadEr
     let (name, problem) = unsafe { (text(tunlet.name), text(tunlet.problem)) };
     let name = name.ok_or(missing("name"))?;
     if !is_name(&name) {
-        return Err(LoadError::Name { name });
+        return Err(LoadError::Name(name));
     }
     let spec = TunletSpec {
         name,

@@ -1,7 +1,4 @@
-//! Messages between a run and the process of a tunlet, in frames.
-//!
-//! # Not here
-//! A version: both ends are the same program.
+//! Messages between a run and the process of a tunlet, in frames; they have no version, as both ends are the same program.
 
 use app_description::Application;
 use frame::Format;

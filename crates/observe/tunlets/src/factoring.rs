@@ -72,20 +72,14 @@ enum Strategy {
 
 impl Tunlet for Factoring {
     fn spec(&self) -> TunletSpec {
-        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
-        TunletSpec {
-            name: NAME.to_owned(),
-            problem: "workers wait for the one with the most expensive tasks".to_owned(),
-            needs_events: GUIDE.needs_events(),
-            needs_points: GUIDE.needs_points(),
-            options: vec![
-                option("window", "iterations remembered, 1 to 100 [5]"),
-                option("step", "smallest change of a share, 0 to 1 [0.05]"),
-                option("gain", "percent of the iteration that a change has to gain, 0 to 50 [3]"),
-                option("min_chunk", "tasks in the smallest chunk that the program deals [32]"),
-                option("points", "shares of batch 0, batch 1 and later batches [F0,F1,F2]"),
-            ],
-        }
+        let options = [
+            ("window", "iterations remembered, 1 to 100 [5]"),
+            ("step", "smallest change of a share, 0 to 1 [0.05]"),
+            ("gain", "percent of the iteration that a change has to gain, 0 to 50 [3]"),
+            ("min_chunk", "tasks in the smallest chunk that the program deals [32]"),
+            ("points", "shares of batch 0, batch 1 and later batches [F0,F1,F2]"),
+        ];
+        GUIDE.spec(NAME, "workers wait for the one with the most expensive tasks", &options)
     }
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {

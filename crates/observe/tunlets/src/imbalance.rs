@@ -9,9 +9,6 @@
 //! # Invariants
 //! - Only tuning points offered by the description are changed, one at a time.
 //! - A step is judged by efficiencies whose time span begins after it.
-//!
-//! # Not here
-//! The check whether iterations became slower (`conductor`).
 
 use crate::lookup::{KnownPoint, Lookup};
 use crate::rest::Rest;
@@ -74,23 +71,14 @@ struct Step {
 
 impl Tunlet for Imbalance {
     fn spec(&self) -> TunletSpec {
-        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
-        TunletSpec {
-            name: NAME.to_owned(),
-            problem: "most ranks wait for one overloaded rank".to_owned(),
-            needs_events: GUIDE.needs_events(),
-            needs_points: GUIDE.needs_points(),
-            options: vec![
-                option(
-                    "points",
-                    "tuning points it may turn, NAME,NAME,...; none: it only reports []",
-                ),
-                option("enough", "load balance at which it stops, 0 to 1 [0.95]"),
-                option("better", "rise of the load balance that counts, 0 to 1 [0.01]"),
-                option("step", "a step as a share of the range, 0 to 1 [0.1]"),
-                option("patience", "measurements by which a step is judged [2]"),
-            ],
-        }
+        let options = [
+            ("points", "tuning points it may turn, NAME,NAME,...; none: it only reports []"),
+            ("enough", "load balance at which it stops, 0 to 1 [0.95]"),
+            ("better", "rise of the load balance that counts, 0 to 1 [0.01]"),
+            ("step", "a step as a share of the range, 0 to 1 [0.1]"),
+            ("patience", "measurements by which a step is judged [2]"),
+        ];
+        GUIDE.spec(NAME, "most ranks wait for one overloaded rank", &options)
     }
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {

@@ -115,10 +115,9 @@ at = 'e'
     fn what_a_library_says_that_it_needs_has_to_be_there() {
         let spec = |events: &[&str], points: &[&str]| TunletSpec {
             name: "own".to_owned(),
-            problem: String::new(),
             needs_events: events.iter().map(ToString::to_string).collect(),
             needs_points: points.iter().map(ToString::to_string).collect(),
-            options: Vec::new(),
+            ..TunletSpec::default()
         };
         let plain = described("");
         assert_eq!(check_needs(&spec(&["e"], &["chunk"]), &plain), Ok(()));

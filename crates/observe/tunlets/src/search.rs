@@ -12,9 +12,6 @@
 //!
 //! # Invariants
 //! - At most `budget` values are tried in one search.
-//!
-//! # Not here
-//! The allowed values (in the description).
 
 mod line_search;
 mod simplex;
@@ -112,19 +109,13 @@ impl Method {
 
 impl Tunlet for Search {
     fn spec(&self) -> TunletSpec {
-        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
-        TunletSpec {
-            name: NAME.to_owned(),
-            problem: "the best values are unknown".to_owned(),
-            needs_events: GUIDE.needs_events(),
-            needs_points: GUIDE.needs_points(),
-            options: vec![
-                option("points", "tuning points to search over, NAME,NAME,... [all with a range]"),
-                option("repeats", "iterations by which values are judged, 1 to 99 [3]"),
-                option("budget", "values tried in one search, 2 to 10000 [40]"),
-                option("drift", "percent slower at which the search begins again [20]"),
-            ],
-        }
+        let options = [
+            ("points", "tuning points to search over, NAME,NAME,... [all with a range]"),
+            ("repeats", "iterations by which values are judged, 1 to 99 [3]"),
+            ("budget", "values tried in one search, 2 to 10000 [40]"),
+            ("drift", "percent slower at which the search begins again [20]"),
+        ];
+        GUIDE.spec(NAME, "the best values are unknown", &options)
     }
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {

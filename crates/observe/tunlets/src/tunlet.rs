@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Description of a tunlet for listings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TunletSpec {
     /// Name on the command line.
     pub name: String,
@@ -304,15 +304,28 @@ pub struct PointNeed {
     pub meaning: &'static str,
 }
 
-impl Guide {
-    /// Returns the names of the required events.
-    pub(crate) fn needs_events(&self) -> Vec<String> {
-        let needed = self.events.iter().filter(|event| event.is_needed);
-        needed.map(|event| event.name.to_owned()).collect()
+impl EventNeed {
+    /// Creates the need of an event without which the tunlet cannot begin, and of its attributes.
+    pub(crate) const fn required(
+        name: &'static str,
+        place: &'static str,
+        attributes: &'static [&'static str],
+    ) -> Self {
+        Self { name, place, attributes, more_attributes: &[], is_needed: true }
     }
+}
 
-    /// Returns the names of its tuning points.
-    pub(crate) fn needs_points(&self) -> Vec<String> {
-        self.points.iter().map(|point| point.name.to_owned()).collect()
+impl Guide {
+    /// Returns the specification of the tunlet `name`, given its options with their meanings.
+    pub(crate) fn spec(&self, name: &str, problem: &str, options: &[(&str, &str)]) -> TunletSpec {
+        let needed = self.events.iter().filter(|event| event.is_needed);
+        let option = |(name, meaning): &(&str, &str)| ((*name).to_owned(), (*meaning).to_owned());
+        TunletSpec {
+            name: name.to_owned(),
+            problem: problem.to_owned(),
+            needs_events: needed.map(|event| event.name.to_owned()).collect(),
+            needs_points: self.points.iter().map(|point| point.name.to_owned()).collect(),
+            options: options.iter().map(option).collect(),
+        }
     }
 }

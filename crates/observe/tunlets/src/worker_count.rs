@@ -12,9 +12,6 @@
 //! - Never above the number of workers present, never below 1.
 //! - After a change, at least `window` iterations pass before the next one.
 //! - Nothing is changed while workers take part whose events are not received, such as those started later.
-//!
-//! # Not here
-//! The equations (`models`); starting and ending processes.
 
 mod curve;
 mod messages;
@@ -48,33 +45,24 @@ pub(crate) const GUIDE: Guide = Guide {
     remedy: "sets the number of workers with which a model of the messages and the computing is fastest",
     iteration: "the work of one `iteration_start`; with `work`, the number of its tasks",
     events: &[
+        EventNeed::required(
+            "iteration_start",
+            "the master begins: workers in use, tasks of the iteration, bytes of a task",
+            &["NW", "TheTotalWork", "TheWorkSizeUnitBytes"],
+        ),
+        EventNeed::required(
+            "send_to_worker",
+            "the master sends a chunk: rank of the worker, tasks of the chunk",
+            &["workerId", "NTareas"],
+        ),
+        EventNeed::required(
+            "compute_start",
+            "a worker begins with a chunk; all ranks of its actor may be workers",
+            &[],
+        ),
         EventNeed {
-            name: "iteration_start",
-            place: "the master begins: workers in use, tasks of the iteration, bytes of a task",
-            attributes: &["NW", "TheTotalWork", "TheWorkSizeUnitBytes"],
-            more_attributes: &[],
-            is_needed: true,
-        },
-        EventNeed {
-            name: "send_to_worker",
-            place: "the master sends a chunk: rank of the worker, tasks of the chunk",
-            attributes: &["workerId", "NTareas"],
-            more_attributes: &[],
-            is_needed: true,
-        },
-        EventNeed {
-            name: "compute_start",
-            place: "a worker begins with a chunk; all ranks of its actor may be workers",
-            attributes: &[],
-            more_attributes: &[],
-            is_needed: true,
-        },
-        EventNeed {
-            name: "compute_end",
-            place: "a worker is done with a chunk: its tasks",
-            attributes: &[],
             more_attributes: &["NTareas"],
-            is_needed: true,
+            ..EventNeed::required("compute_end", "a worker is done with a chunk: its tasks", &[])
         },
     ],
     points: &[PointNeed {
@@ -136,26 +124,20 @@ struct Options {
 
 impl Tunlet for WorkerCount {
     fn spec(&self) -> TunletSpec {
-        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
-        TunletSpec {
-            name: NAME.to_owned(),
-            problem: "too few or too many workers for the iteration".to_owned(),
-            needs_events: GUIDE.needs_events(),
-            needs_points: GUIDE.needs_points(),
-            options: vec![
-                option("objective", "time, or index to weigh it against efficiency [time]"),
-                option("sends", "synchronous or asynchronous: does the master wait [synchronous]"),
-                option("data", "split, or same when each worker gets all of it [split]"),
-                option("returned", "bytes that come back per byte of the work [1]"),
-                option("gain", "percent of the objective that a change has to gain [2]"),
-                option("window", "iterations remembered, and between two changes [3]"),
-                option("points", "number of workers in use [NW]"),
-                option(
-                    "model",
-                    "file of `sintonia fit -o`: times over the number of workers, used instead [none]",
-                ),
-            ],
-        }
+        let options = [
+            ("objective", "time, or index to weigh it against efficiency [time]"),
+            ("sends", "synchronous or asynchronous: does the master wait [synchronous]"),
+            ("data", "split, or same when each worker gets all of it [split]"),
+            ("returned", "bytes that come back per byte of the work [1]"),
+            ("gain", "percent of the objective that a change has to gain [2]"),
+            ("window", "iterations remembered, and between two changes [3]"),
+            ("points", "number of workers in use [NW]"),
+            (
+                "model",
+                "file of `sintonia fit -o`: times over the number of workers, used instead [none]",
+            ),
+        ];
+        GUIDE.spec(NAME, "too few or too many workers for the iteration", &options)
     }
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {

@@ -1,66 +1,29 @@
 //! A description, and news of every kind.
 
-use app_description::{
-    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
-    Range, RankSet, TuningPoint,
-};
-use events::{ProbePoint, Rank, Value};
+use app_description::Application;
+use events::{Rank, Value};
 use tunlets::{Applied, EventNews, IterationNews, Moments, News, Performance, SummaryNews, World};
 
-pub(crate) fn event(name: &str, attributes: &[&str], place: ProbePoint) -> EventPoint {
-    let attribute = |name: &&str| EventAttribute {
-        name: (*name).into(),
-        source: AttributeSource::Returned,
-        kind: None,
-        line: 1,
-    };
-    EventPoint {
-        name: name.into(),
-        actor: 1,
-        function: "solve_step".into(),
-        place,
-        attributes: attributes.iter().map(attribute).collect(),
-        line: 1,
-    }
-}
+const DESCRIPTION: &str = "
+format = 1
+program = 'solver'
+actors = { master = '0', worker = '1-', first_worker = '1' }
+iteration = { start = 'start', end = 'step_end', work = 'rows' }
+event = [
+  { name = 'start', actor = 'first_worker', function = 'solve_step', at = 'entry', attributes = ['n', 'rows'] },
+  { name = 'step_end', actor = 'first_worker', function = 'solve_step', at = 'exit' },
+]
+tuning_point = [
+  { name = 'grain', actor = 'master', range = [1, 64], step = 1, at = 'start' },
+  { name = 'sweeps', actor = 'master', range = [1, 9], at = 'start' },
+]
+";
 
-pub(crate) fn point(name: &str, range: Option<Range>) -> TuningPoint {
-    TuningPoint {
-        name: name.into(),
-        actor: 0,
-        change: ChangeKind::Variable(name.into()),
-        kind: None,
-        range,
-        is_repeated: false,
-        is_forced: false,
-        sync_function: "solve_step".into(),
-        sync_place: ProbePoint::Entry,
-        limit: 0.05,
-        line: 1,
-    }
-}
-
-/// Returns a description with two actors, two events and two tuning points, and options for the tunlets of the tests.
+/// Returns a description with three actors, two events and two tuning points, and options for the tunlets of the tests.
 pub(crate) fn application(options: &[(&str, &str, &str)]) -> Application {
-    let actor = |name: &str, first, last| Actor {
-        name: name.into(),
-        ranks: RankSet { spans: vec![(first, last)] },
-        line: 1,
-    };
-    let mut application = Application {
-        program: "solver".into(),
-        actors: vec![actor("master", 0, Some(0)), actor("worker", 1, None)],
-        iteration: Some(IterationMark { start: 0, end: 1, work: Some(1) }),
-        events: vec![
-            event("start", &["n", "rows"], ProbePoint::Entry),
-            event("step_end", &[], ProbePoint::Exit),
-        ],
-        tuning_points: vec![
-            point("grain", Some(Range { low: 1.0, high: 64.0, step: Some(1.0) })),
-            point("sweeps", Some(Range { low: 1.0, high: 9.0, step: None })),
-        ],
-        ..Application::default()
-    };
+    let (application, problems) = app_description::read(DESCRIPTION);
+    assert_eq!(problems, []);
+    let mut application = application.expect("a description without problems");
     for (tunlet, option, text) in options {
         let of_tunlet = application.tunlet_options.entry((*tunlet).into()).or_default();
         of_tunlet.insert((*option).into(), (*text).into());
@@ -71,7 +34,7 @@ pub(crate) fn application(options: &[(&str, &str, &str)]) -> Application {
 pub(crate) fn world() -> World {
     World {
         n_ranks: 3,
-        actors: vec![vec![Rank(0)], vec![Rank(1), Rank(2)]],
+        actors: vec![vec![Rank(0)], vec![Rank(1), Rank(2)], vec![Rank(1)]],
         values: vec![Some(Value::Int(8)), Some(Value::Int(4))],
     }
 }
@@ -95,13 +58,7 @@ pub(crate) fn of_every_kind() -> Vec<News> {
     };
     vec![
         News::Event(EventNews { event: 1, rank: Rank(2), thread: 3, time_s: 0.125, values }),
-        News::Event(EventNews {
-            event: 0,
-            rank: Rank(0),
-            thread: 0,
-            time_s: 0.0,
-            values: Vec::new(),
-        }),
+        passage(0, 0, 0.0),
         News::Summary(SummaryNews {
             event: 1,
             span_s: (0.5, 1.5),

@@ -9,26 +9,19 @@ pub(crate) const GUIDE: Guide = Guide {
              of the tasks says that this pays",
     iteration: "one dealing of tasks; with `work`, their number",
     events: &[
+        EventNeed::required("compute_start", "a worker begins with a chunk of tasks", &[]),
+        EventNeed::required(
+            "compute_end",
+            "a worker is done with a chunk: number of its batch, from 0, and of its tasks",
+            &["batchId", "NTareas"],
+        ),
         EventNeed {
-            name: "compute_start",
-            place: "a worker begins with a chunk of tasks",
-            attributes: &[],
-            more_attributes: &[],
-            is_needed: true,
-        },
-        EventNeed {
-            name: "compute_end",
-            place: "a worker is done with a chunk: number of its batch, from 0, and of its tasks",
-            attributes: &["batchId", "NTareas"],
-            more_attributes: &[],
-            is_needed: true,
-        },
-        EventNeed {
-            name: "new_batch",
-            place: "the master has cut a batch into chunks: its number, and that of its chunks",
-            attributes: &["batchId", "numChunks"],
-            more_attributes: &[],
             is_needed: false,
+            ..EventNeed::required(
+                "new_batch",
+                "the master has cut a batch into chunks: its number, and that of its chunks",
+                &["batchId", "numChunks"],
+            )
         },
     ],
     points: &[

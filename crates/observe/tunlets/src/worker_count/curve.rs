@@ -3,9 +3,6 @@
 //! The models are of the program's total time; the time of an iteration is assumed to vary with the number of
 //! workers in the same way. The parameter whose name denotes workers or processes is set to that number; one
 //! further parameter, a size, is set to the work of the iteration.
-//!
-//! # Not here
-//! Finding models (`fitting`), opening their file (`watch`).
 
 use super::WorkerCount;
 use crate::lookup::Lookup;

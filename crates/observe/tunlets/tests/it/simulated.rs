@@ -4,31 +4,35 @@
 //! latency and a time per task. Chunks come from `chunking`, which deals as xfire's `factoring.c` does (its
 //! tests hold the same numbers). Decisions are carried out when the next iteration starts.
 
-use app_description::{
-    Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
-    Range, RankSet, TuningPoint,
-};
+use app_description::Application;
 use chunking::Work;
 use chunking::predictive::{Chunk, chunks};
-use events::{ProbePoint, Rank, Value, ValueType};
+use events::{Rank, Value};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
 
-const EVENTS: [(&str, usize, ProbePoint, &[&str]); 7] = [
-    (
-        "iteration_start",
-        0,
-        ProbePoint::Entry,
-        &["iterId", "NW", "TheTotalWork", "TheWorkSizeUnitBytes"],
-    ),
-    ("iteration_end", 0, ProbePoint::Exit, &["iterId"]),
-    ("send_to_worker", 0, ProbePoint::Entry, &["workerId", "batchId", "NTareas"]),
-    ("receive_from_worker", 0, ProbePoint::Exit, &["workerId", "batchId", "NTareas"]),
-    ("compute_start", 1, ProbePoint::Entry, &["iterId", "batchId"]),
-    ("compute_end", 1, ProbePoint::Exit, &["iterId", "batchId", "NTareas"]),
-    ("new_batch", 0, ProbePoint::Exit, &["batchId", "numChunk"]),
-];
+const DESCRIPTION: &str = "
+format = 1
+program = 'simulated'
+actors = { master = '0', worker = '1-' }
+iteration = { start = 'iteration_start', end = 'iteration_end', work = 'TheTotalWork' }
+event = [
+  { name = 'iteration_start', actor = 'master', function = 'iterate', at = 'entry', attributes = ['iterId', 'NW', 'TheTotalWork', 'TheWorkSizeUnitBytes'] },
+  { name = 'iteration_end', actor = 'master', function = 'iterate', at = 'exit', attributes = ['iterId'] },
+  { name = 'send_to_worker', actor = 'master', function = 'send', at = 'entry', attributes = ['workerId', 'batchId', 'NTareas'] },
+  { name = 'receive_from_worker', actor = 'master', function = 'receive', at = 'exit', attributes = ['workerId', 'batchId', 'NTareas'] },
+  { name = 'compute_start', actor = 'worker', function = 'compute', at = 'entry', attributes = ['iterId', 'batchId'] },
+  { name = 'compute_end', actor = 'worker', function = 'compute', at = 'exit', attributes = ['iterId', 'batchId', 'NTareas'] },
+  { name = 'new_batch', actor = 'master', function = 'deal', at = 'exit', attributes = ['batchId', 'numChunk'] },
+]
+tuning_point = [
+  { name = 'F0', actor = 'master', type = 'double', range = [0.01, 1], at = 'iteration_start' },
+  { name = 'F1', actor = 'master', type = 'double', range = [0.01, 1], at = 'iteration_start' },
+  { name = 'F2', actor = 'master', type = 'double', range = [0.01, 1], at = 'iteration_start' },
+  { name = 'NW', actor = 'master', type = 'int', range = [1, 1000], at = 'iteration_start' },
+]
+";
 pub(crate) const BYTES_PER_TASK: f64 = 16.0;
 
 /// The program and its machine.
@@ -181,58 +185,14 @@ impl Told {
 
 /// Returns the description of the simulated program, with these tunlet options.
 pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
-    let spans = |spans| RankSet { spans };
-    let actor = |name: &str, ranks| Actor { name: name.to_owned(), ranks, line: 1 };
-    let event = |(name, actor, place, attributes): (&str, usize, ProbePoint, &[&str])| EventPoint {
-        name: name.to_owned(),
-        actor,
-        function: name.to_owned(),
-        place,
-        attributes: attributes.iter().map(|name| attribute(name)).collect(),
-        line: 1,
-    };
-    let real = Range { low: 0.01, high: 1.0, step: None };
-    let whole = Range { low: 1.0, high: 1000.0, step: None };
-    let point = |name: &str, kind, range| TuningPoint {
-        name: name.to_owned(),
-        actor: 0,
-        change: ChangeKind::Variable(name.to_owned()),
-        kind: Some(kind),
-        range: Some(range),
-        sync_function: "iteration_start".to_owned(),
-        sync_place: ProbePoint::Entry,
-        limit: 0.05,
-        is_repeated: false,
-        is_forced: false,
-        line: 1,
-    };
-    let texts = |options: &[(&str, &str)]| {
-        options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    };
-    Application {
-        program: "simulated".to_owned(),
-        actors: vec![
-            actor("master", spans(vec![(0, Some(0))])),
-            actor("worker", spans(vec![(1, None)])),
-        ],
-        iteration: Some(IterationMark { start: 0, end: 1, work: Some(2) }),
-        events: EVENTS.into_iter().map(event).collect(),
-        tuning_points: vec![
-            point("F0", ValueType::F64, real),
-            point("F1", ValueType::F64, real),
-            point("F2", ValueType::F64, real),
-            point("NW", ValueType::I32, whole),
-        ],
-        tunlet_options: options
-            .iter()
-            .map(|(tunlet, options)| ((*tunlet).to_owned(), texts(options)))
-            .collect(),
+    let (application, problems) = app_description::read(DESCRIPTION);
+    assert_eq!(problems, []);
+    let mut application = application.expect("a description without problems");
+    for (tunlet, options) in options {
+        let texts = options.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        application.tunlet_options.insert((*tunlet).to_owned(), texts.collect());
     }
-}
-
-fn attribute(name: &str) -> EventAttribute {
-    let source = AttributeSource::Variable(name.to_owned());
-    EventAttribute { name: name.to_owned(), source, kind: Some(ValueType::I32), line: 1 }
+    application
 }
 
 /// A run of the simulated program under some tunlets.

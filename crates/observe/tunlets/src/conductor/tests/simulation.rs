@@ -29,13 +29,7 @@ pub(super) struct Scripted {
 
 impl Tunlet for Scripted {
     fn spec(&self) -> TunletSpec {
-        TunletSpec {
-            name: self.name.to_owned(),
-            problem: "none".to_owned(),
-            needs_events: Vec::new(),
-            needs_points: Vec::new(),
-            options: Vec::new(),
-        }
+        TunletSpec { name: self.name.to_owned(), ..TunletSpec::default() }
     }
 
     fn begin(&mut self, _: &Application, _: &World) -> Result<Requests, TunletError> {
