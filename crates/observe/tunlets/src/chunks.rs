@@ -55,9 +55,10 @@ impl IterationChunks {
     }
 }
 
-/// Started chunks, and finished chunks that are not yet assigned to an iteration.
+/// Started chunks, finished chunks that are not yet assigned to an iteration, and iterations that wait for theirs.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
+    pending: VecDeque<IterationNews>,
     started: HashMap<(Rank, u32), f64>,
     done: VecDeque<ComputedChunk>,
 }
@@ -85,8 +86,28 @@ impl Chunks {
         self.done.iter()
     }
 
+    /// Adds an iteration that has ended; some of its chunks may still arrive.
+    pub(crate) fn end_iteration(&mut self, news: IterationNews) {
+        self.pending.push_back(news);
+    }
+
+    /// Removes and returns the next iteration whose chunks have all arrived, with true if it has all its work. An
+    /// iteration whose work is not known is complete when another one follows.
+    pub(crate) fn next_iteration(
+        &mut self,
+        is_work_known: impl Fn(&IterationNews) -> bool,
+    ) -> Option<(IterationNews, bool)> {
+        let news = *self.pending.front()?;
+        let is_complete = is_work_known(&news) && news.work <= self.n_tasks_in(&news) + 0.5;
+        if !is_complete && self.pending.len() < 2 {
+            return None;
+        }
+        self.pending.pop_front();
+        Some((news, is_complete))
+    }
+
     /// Returns the number of tasks in the chunks seen so far of this iteration.
-    pub(crate) fn n_tasks_in(&self, news: &IterationNews) -> f64 {
+    fn n_tasks_in(&self, news: &IterationNews) -> f64 {
         self.done.iter().filter(|chunk| is_in(chunk, news)).map(|chunk| chunk.n_tasks).sum()
     }
 

@@ -25,7 +25,7 @@ pub use message::{Acknowledged, Input, Output};
 pub use tunlet_set::TunletSet;
 
 use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
-use action::{Action, ActionReport, Coverage};
+use action::{Action, ActionReport, Coverage, Done};
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
@@ -117,7 +117,7 @@ impl Conductor {
             }
             Input::Acknowledged(done) => {
                 let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
-                let done = ActionReport::Done { time_s, hit, old, new };
+                let done = ActionReport::Done(Done { rank, time_s, hit, old, new });
                 let failed = |reason| ActionReport::Failed { reason };
                 self.tell_turn(rank, Some(action), &failure.map_or(done, failed));
             }
@@ -251,8 +251,7 @@ impl Conductor {
     fn say_what_would_be(&mut self, now_s: f64) {
         for (slot, decision) in self.tunlets.take_all() {
             let (point, value) = (decision.point, decision.value);
-            if self.tunlets.announced(slot, point) != Some(value) {
-                self.tunlets.announce(slot, point, value);
+            if self.tunlets.announce(slot, point, value) {
                 let checked = self.application.tuning_points[point].admit(value);
                 let decision = self.note_decision(now_s, slot, &decision);
                 self.record(
@@ -331,9 +330,8 @@ impl Conductor {
             let old: Vec<_> =
                 old.iter().filter(|(rank, _)| self.present.contains(rank)).copied().collect();
             if old.is_empty() {
-                change.state = ChangeState::Over;
                 let reason = format!("{reason}; its ranks ended before it could be taken back");
-                self.lose(now_s, turn.slot, change, reason);
+                change.state = self.lose(now_s, turn.slot, change, reason);
                 continue;
             }
             change.state = match self.bring_back(now_s, change, &old) {

@@ -25,8 +25,7 @@ use crate::chunks::{Chunks, ComputedChunk, DealingCosts, IterationChunks};
 use crate::lookup::{KnownPoint, Lookup};
 use crate::rest::Rest;
 use crate::tunlet::{
-    Applied, Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError,
-    TunletSpec, World,
+    Applied, Decision, Detail, EventNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
 };
 use app_description::Application;
 use chunking::Spread;
@@ -53,7 +52,6 @@ pub struct Factoring {
     start: [f64; 3],
     is_start_unknown: [bool; 3],
     chunks: Chunks,
-    pending: VecDeque<IterationNews>,
     window: VecDeque<IterationChunks>,
     costs: DealingCosts,
     batches: BTreeMap<i128, (u64, u64)>,
@@ -105,7 +103,7 @@ impl Tunlet for Factoring {
         match news {
             News::Event(event) => self.hear_event(event, decisions),
             News::Iteration(iteration) => {
-                self.pending.push_back(*iteration);
+                self.chunks.end_iteration(*iteration);
                 self.end_iterations(decisions);
             }
             News::Applied(applied) => self.hear_applied(applied),
@@ -188,16 +186,9 @@ impl Factoring {
         })
     }
 
-    /// Processes the iterations whose chunks have all arrived: those with all their work, and those
-    /// followed by another iteration.
     fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
-        while let Some(news) = self.pending.front().copied() {
-            let is_complete =
-                self.positions.is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
-            if !is_complete && self.pending.len() < 2 {
-                return;
-            }
-            self.pending.pop_front();
+        let is_work_known = self.positions.is_work_known;
+        while let Some((news, _)) = self.chunks.next_iteration(|_| is_work_known) {
             if let Some(iteration) = self.chunks.take(&news) {
                 self.learn(iteration);
                 self.decide(decisions);

@@ -85,7 +85,6 @@ pub struct WorkerCount {
     unheard: HashMap<Rank, f64>,
     /// Cost of a message, if supplied by a caller that knows it better than the observed messages tell.
     network: Option<Cost>,
-    pending: VecDeque<IterationNews>,
     compute_s: VecDeque<f64>,
     /// Cost of one more worker that receives the same data as all, in the newest iterations: see [`each_s`].
     each_s: VecDeque<f64>,
@@ -167,7 +166,7 @@ impl Tunlet for WorkerCount {
                 self.end_iterations(decisions);
             }
             News::Iteration(iteration) => {
-                self.pending.push_back(*iteration);
+                self.chunks.end_iteration(*iteration);
                 self.end_iterations(decisions);
             }
             News::Applied(applied) => {
@@ -264,16 +263,10 @@ impl WorkerCount {
         }
     }
 
-    /// Processes the iterations whose chunks have all arrived: those with all their work, and those
-    /// followed by another iteration.
     fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
-        while let Some(news) = self.pending.front().copied() {
-            let is_work_known = self.positions.end_tasks.is_some() && 1.0 < news.work;
-            let is_complete = is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
-            if !is_complete && self.pending.len() < 2 {
-                return;
-            }
-            self.pending.pop_front();
+        let has_tasks = self.positions.end_tasks.is_some();
+        let is_work_known = |news: &IterationNews| has_tasks && 1.0 < news.work;
+        while let Some((news, is_complete)) = self.chunks.next_iteration(is_work_known) {
             let Some(iteration) = self.chunks.take(&news) else { continue };
             let began_s = news.end_s - news.duration_s;
             if !is_complete && self.unheard.values().any(|sent_s| began_s <= *sent_s) {

@@ -19,7 +19,7 @@ pub(super) enum ActionReport {
     /// The rank is able to carry it out.
     Ready { n_hits: u32, old: Value },
     /// The rank has carried it out.
-    Done { time_s: f64, hit: u32, old: Value, new: Value },
+    Done(Done),
     /// The rank cannot, or could not, carry it out.
     Failed { reason: String },
     /// The rank no longer holds the action.
@@ -107,21 +107,16 @@ impl Action {
         values: &[(Rank, Value)],
         (now_s, patience_s): (f64, f64),
     ) -> Self {
-        let rank_actions = values.iter().map(|(rank, value)| {
-            let rank_action = RankAction { value: *value, state: State::Asked };
-            (*rank, rank_action)
-        });
-        let (phase, deadline_s) = (Phase::Preparing, now_s + patience_s);
-        let at_hit = 0;
+        let asked = |value: &Value| RankAction { value: *value, state: State::Asked };
         Self {
             id,
             point,
             coverage,
-            phase,
-            deadline_s,
+            phase: Phase::Preparing,
+            deadline_s: now_s + patience_s,
             patience_s,
-            at_hit,
-            rank_actions: rank_actions.collect(),
+            at_hit: 0,
+            rank_actions: values.iter().map(|(rank, value)| (*rank, asked(value))).collect(),
         }
     }
 
@@ -132,12 +127,8 @@ impl Action {
 
     /// Returns the order that starts the action.
     pub(super) fn prepare(&self, repeats: bool) -> Output {
-        let values = self
-            .rank_actions
-            .iter()
-            .map(|(rank, rank_action)| (*rank, rank_action.value))
-            .collect();
-        Output::Prepare { action: self.id, point: self.point, values, repeats }
+        let values = self.rank_actions.iter().map(|(rank, of_rank)| (*rank, of_rank.value));
+        Output::Prepare { action: self.id, point: self.point, values: values.collect(), repeats }
     }
 
     /// Processes a rank's report; reports about other actions are ignored.
@@ -145,8 +136,9 @@ impl Action {
         if action.is_some_and(|action| action != self.id) {
             return;
         }
-        let Some(rank_action) = self.rank_actions.get_mut(&rank) else { return };
-        rank_action.hear(rank, report);
+        if let Some(rank_action) = self.rank_actions.get_mut(&rank) {
+            rank_action.hear(report);
+        }
     }
 
     /// Advances as far as possible; returns the ending once the action has ended.
@@ -215,9 +207,7 @@ impl Action {
         outputs: &mut Vec<Output>,
     ) -> Option<Ending> {
         let waiting = self.ranks_that(State::may_still_happen);
-        let failed =
-            self.rank_actions.iter().find_map(|(rank, rank_action)| rank_action.failure(*rank));
-        let reason = match failed {
+        let reason = match self.first_failure() {
             Some(reason) => reason,
             None if waiting.is_empty() => {
                 let done = self.done();
@@ -248,9 +238,7 @@ impl Action {
         if !self.ranks_that(State::may_still_happen).is_empty() {
             return None;
         }
-        let failed =
-            self.rank_actions.iter().find_map(|(rank, rank_action)| rank_action.failure(*rank));
-        Some(match failed {
+        Some(match self.first_failure() {
             Some(reason) => Ending::Lost { reason },
             None => Ending::Done(self.done()),
         })
@@ -263,12 +251,9 @@ impl Action {
             return None;
         }
         let done = self.done();
-        let n_others = self
-            .rank_actions
-            .values()
-            .filter(|rank_action| rank_action.state.is_elsewhere())
-            .count();
-        if !done.is_empty() && open.is_empty() && n_others == 0 {
+        // On a rank that was withdrawn or failed, the old value holds.
+        let lacks_value = |state: &State| matches!(state, State::Clean | State::Failed(_));
+        if !done.is_empty() && open.is_empty() && self.ranks_that(lacks_value).is_empty() {
             return Some(Ending::Done(done));
         }
         // A rank that did not answer may have carried it out; restoring the old value is harmless if it did not.
@@ -316,11 +301,16 @@ impl Action {
         })
     }
 
+    /// Returns why the first failed rank failed.
+    fn first_failure(&self) -> Option<String> {
+        self.rank_actions.iter().find_map(|(rank, rank_action)| rank_action.failure(*rank))
+    }
+
     fn fail_those_that(&mut self, is_so: impl Fn(&State) -> bool, reason: &str) {
-        for rank_action in
-            self.rank_actions.values_mut().filter(|rank_action| is_so(&rank_action.state))
-        {
-            rank_action.state = State::Failed(reason.to_owned());
+        for RankAction { state, .. } in self.rank_actions.values_mut() {
+            if is_so(state) {
+                *state = State::Failed(reason.to_owned());
+            }
         }
     }
 
@@ -343,16 +333,11 @@ impl State {
     fn may_still_happen(&self) -> bool {
         matches!(self, Self::Asked | Self::Ready { .. })
     }
-
-    /// True if the rank is known not to have the new value.
-    fn is_elsewhere(&self) -> bool {
-        matches!(self, Self::Clean | Self::Failed(_))
-    }
 }
 
 impl RankAction {
     /// Applies a report. States only move forward, because messages may arrive twice or late.
-    fn hear(&mut self, rank: Rank, report: &ActionReport) {
+    fn hear(&mut self, report: &ActionReport) {
         let state = match (&self.state, report) {
             (_, ActionReport::Gone) => State::Gone,
             (State::Asked, ActionReport::Ready { n_hits, old }) => {
@@ -361,10 +346,7 @@ impl RankAction {
             (State::Asked | State::Ready { .. }, ActionReport::Failed { reason }) => {
                 State::Failed(reason.clone())
             }
-            (State::Ready { .. }, ActionReport::Done { time_s, hit, old, new }) => {
-                let (time_s, hit, old, new) = (*time_s, *hit, *old, *new);
-                State::Done(Done { rank, time_s, hit, old, new })
-            }
+            (State::Ready { .. }, ActionReport::Done(done)) => State::Done(*done),
             (State::Ready { .. }, ActionReport::Withdrawn { n_done: 0 }) => State::Clean,
             // The acknowledgment is in the rank's ring and will still arrive.
             _ => return,

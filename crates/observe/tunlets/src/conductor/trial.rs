@@ -47,7 +47,7 @@ impl Trial {
 
     /// Returns the progress of the trial with these iterations.
     pub(super) fn look(&self, iterations: &Iterations, options: &Options) -> TrialProgress {
-        if !iterations.are_defined() {
+        if iterations.definition.is_none() {
             return TrialProgress::Unmeasurable("the description has no `[iteration]`");
         }
         let Some(before_s) = self.before_s.filter(|before_s| 0.0 < *before_s) else {
@@ -81,19 +81,22 @@ const N_REMEMBERED: usize = 256;
 /// The most recent iterations.
 #[derive(Debug)]
 pub(super) struct Iterations {
+    /// Definition of an iteration in the description.
     definition: Option<IterationMark>,
     n_remembered: usize,
     /// Start time and work of the current iteration.
     open: Option<(f64, f64)>,
-    n_ended: u64,
+    /// Number of iterations that have ended, which is the number of the current one.
+    pub(super) n_ended: u64,
     last: VecDeque<FinishedIteration>,
-    last_s: f64,
+    /// Duration of the last iteration in s; 0 before the first has ended.
+    pub(super) last_s: f64,
 }
 
 /// Finished iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FinishedIteration {
-    pub(super) end_s: f64,
+struct FinishedIteration {
+    end_s: f64,
     s_per_work: f64,
 }
 
@@ -109,31 +112,16 @@ impl Iterations {
         }
     }
 
-    /// Returns whether the description defines an iteration.
-    fn are_defined(&self) -> bool {
-        self.definition.is_some()
-    }
-
     /// Returns whether iterations are measured with this event.
     pub(super) fn needs(&self, event: usize) -> bool {
         let definition = self.definition.as_ref();
         definition.is_some_and(|iteration| [iteration.start, iteration.end].contains(&event))
     }
 
-    /// Returns the number of the current iteration.
-    pub(super) fn number(&self) -> u64 {
-        self.n_ended
-    }
-
     /// Returns the number of the iteration in progress at `time_s`, or of the next one.
     pub(super) fn number_at(&self, time_s: f64) -> u64 {
         let n_later = self.last.iter().rev().take_while(|ended| time_s < ended.end_s).count();
         self.n_ended - n_later as u64
-    }
-
-    /// Returns the duration of the last iteration; 0 before the first has ended.
-    pub(super) fn last_s(&self) -> f64 {
-        self.last_s
     }
 
     /// Processes an event of the measuring rank and returns the iteration that it ends.

@@ -182,15 +182,11 @@ impl TunletSet {
         }
     }
 
-    pub(super) fn tell_owner(&mut self, owner: usize, applied: Applied) {
-        self.tell_one(owner, &News::Applied(applied));
-    }
-
     pub(super) fn decline(&mut self, slot: usize, point: usize, reason: String) {
         self.tell_one(slot, &News::Declined { point, reason });
     }
 
-    fn tell_one(&mut self, idx: usize, news: &News) {
+    pub(super) fn tell_one(&mut self, idx: usize, news: &News) {
         self.call(idx, |tunlet, decisions| tunlet.hear(news, decisions));
     }
 
@@ -298,12 +294,9 @@ impl TunletSet {
         slot.rest = (2 * slot.rest).min(REST_MAX);
     }
 
-    pub(super) fn announced(&self, slot: usize, point: usize) -> Option<Value> {
-        self.slots[slot].announced.get(&point).copied()
-    }
-
-    pub(super) fn announce(&mut self, slot: usize, point: usize, value: Value) {
-        self.slots[slot].announced.insert(point, value);
+    /// Notes a value announced in a dry run; returns whether it differs from the last one of this tuning point.
+    pub(super) fn announce(&mut self, slot: usize, point: usize, value: Value) -> bool {
+        self.slots[slot].announced.insert(point, value) != Some(value)
     }
 
     /// Returns whether a refusal differs from the last one of this tuning point: repeated refusals are recorded once.

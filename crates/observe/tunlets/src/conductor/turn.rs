@@ -3,7 +3,7 @@
 use super::Conductor;
 use super::action::{Action, ActionReport, Coverage, Done, Ending};
 use super::trial::{Trial, TrialProgress, in_words};
-use crate::{Applied, Decision};
+use crate::{Applied, Decision, News};
 use events::tuning::TuningEvent;
 use events::{Rank, Value};
 
@@ -113,7 +113,7 @@ impl Conductor {
     pub(super) fn open_turn(&mut self, now_s: f64) -> bool {
         // The number of attempts is bounded because a tunlet may repeat declined decisions.
         for _try in 0..self.tunlets.n_tunlets() {
-            let next = self.tunlets.next_turn(self.iterations.number());
+            let next = self.tunlets.next_turn(self.iterations.n_ended);
             let Some((slot, decisions)) = next else { return false };
             let changes: Vec<ChangeInProgress> =
                 decisions.iter().filter_map(|decision| self.start(now_s, slot, decision)).collect();
@@ -136,7 +136,7 @@ impl Conductor {
             // The value already holds.
             let (old, new) = (value, value);
             let same = Applied { point, old, new, time_s: now_s, hit: 0, is_own: true };
-            self.tunlets.tell_owner(slot, same);
+            self.tunlets.tell_one(slot, &News::Applied(same));
             return None;
         }
         let checked = admitted
@@ -170,7 +170,7 @@ impl Conductor {
         repeats: bool,
     ) -> Action {
         self.n_actions += 1;
-        let patience_s = self.options.action_timeout_s.max(4.0 * self.iterations.last_s());
+        let patience_s = self.options.action_timeout_s.max(4.0 * self.iterations.last_s);
         let action = Action::new((self.n_actions, point, coverage), values, (now_s, patience_s));
         self.outputs.push(action.prepare(repeats));
         action
@@ -194,13 +194,10 @@ impl Conductor {
     fn go_on_with(&mut self, now_s: f64, slot: usize, change: &mut ChangeInProgress) -> bool {
         let Some(action) = change.state.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
-        let (decision, point) = (change.decision, change.point);
         change.state = match (std::mem::replace(&mut change.state, ChangeState::Over), ending) {
             (ChangeState::Doing(_), Ending::Done(done)) => self.hold(slot, change, &done),
             (ChangeState::Doing(_), Ending::Declined { reason }) => {
-                self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
-                self.tunlets.decline(slot, point, reason);
-                ChangeState::Over
+                self.decline(now_s, slot, change, reason)
             }
             (ChangeState::Doing(first), Ending::Partial { set_back, reason }) => {
                 match self.bring_back(now_s, change, &set_back) {
@@ -208,32 +205,22 @@ impl Conductor {
                         action.follow(&first);
                         ChangeState::SettingBack { action, reason }
                     }
-                    Err(why) => {
-                        self.lose(now_s, slot, change, format!("{reason}; {why}"));
-                        ChangeState::Over
-                    }
+                    Err(why) => self.lose(now_s, slot, change, format!("{reason}; {why}")),
                 }
             }
             (ChangeState::SettingBack { reason, .. }, Ending::Done(_)) => {
                 let reason = format!("{reason}; it is set back where it had been done");
-                self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
-                self.tunlets.decline(slot, point, reason);
-                ChangeState::Over
+                self.decline(now_s, slot, change, reason)
             }
             (ChangeState::Undoing { reason, .. }, Ending::Done(done)) => {
-                self.take_back(now_s, slot, (change, &done), reason);
-                ChangeState::Over
+                self.take_back(now_s, slot, (change, &done), reason)
             }
             (
                 ChangeState::SettingBack { reason, .. } | ChangeState::Undoing { reason, .. },
                 Ending::Lost { reason: why },
-            ) => {
-                self.lose(now_s, slot, change, format!("{reason}; {why}"));
-                ChangeState::Over
-            }
+            ) => self.lose(now_s, slot, change, format!("{reason}; {why}")),
             (_, Ending::Lost { reason } | Ending::Declined { reason }) => {
-                self.lose(now_s, slot, change, reason);
-                ChangeState::Over
+                self.lose(now_s, slot, change, reason)
             }
             (_, Ending::Done(_) | Ending::Partial { .. }) => ChangeState::Over,
         };
@@ -266,13 +253,28 @@ impl Conductor {
         ChangeState::Applied { old, at_s: (first_s, last_s) }
     }
 
+    /// Records that a change was carried out on no rank.
+    fn decline(
+        &mut self,
+        now_s: f64,
+        slot: usize,
+        change: &ChangeInProgress,
+        reason: String,
+    ) -> ChangeState {
+        let decision = change.decision;
+        self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
+        self.tunlets.decline(slot, change.point, reason);
+        ChangeState::Over
+    }
+
+    /// Records that a change was undone.
     fn take_back(
         &mut self,
         now_s: f64,
         slot: usize,
         (change, done): (&ChangeInProgress, &[Done]),
         reason: String,
-    ) {
+    ) -> ChangeState {
         let decision = change.decision;
         self.held[change.point] = change.held;
         self.record(now_s, TuningEvent::Undone { decision, reason: reason.clone() });
@@ -280,21 +282,24 @@ impl Conductor {
         if let Some(first) = done.first() {
             self.tell_change(slot, change.point, first, false);
         }
+        ChangeState::Over
     }
 
+    /// Records that it is unknown which ranks have the new value.
     pub(super) fn lose(
         &mut self,
         now_s: f64,
         slot: usize,
         change: &ChangeInProgress,
         reason: String,
-    ) {
+    ) -> ChangeState {
         let decision = change.decision;
         (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is unknown which ranks have the new value: {reason}");
         self.closed.insert(change.point, closed);
         self.record(now_s, TuningEvent::Lost { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("lost: {reason}"));
+        ChangeState::Over
     }
 
     fn tell_change(&mut self, slot: usize, point: usize, done: &Done, is_own: bool) {
@@ -341,7 +346,7 @@ impl Conductor {
                     self.tunlets.trust(turn.slot);
                     self.keep(now_s, turn, &reason);
                 } else {
-                    self.tunlets.rest(turn.slot, self.iterations.number());
+                    self.tunlets.rest(turn.slot, self.iterations.n_ended);
                     self.undo(now_s, turn, &reason);
                 }
             }

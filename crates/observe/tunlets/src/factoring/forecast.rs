@@ -8,7 +8,7 @@
 //! # Invariants
 //! - Pure; cost bounded by the number of sections and of chunks in an iteration.
 
-use crate::chunks::IterationChunks;
+use crate::chunks::{ComputedChunk, IterationChunks};
 use chunking::Work;
 use chunking::predictive::chunks;
 use events::Rank;
@@ -53,17 +53,17 @@ impl Profile {
     fn learn_places(&mut self, window: &VecDeque<IterationChunks>) {
         let mut seen = vec![(0.0, 0.0); N_PLACES];
         let (mut all_s, mut n_all) = (0.0, 0.0);
-        for_each_chunk(window, |rank, n_tasks, time_s, [from, to]| {
-            let task_s = time_s / n_tasks / self.slowness_of(rank);
-            all_s += task_s * n_tasks;
-            n_all += n_tasks;
+        for (chunk, [from, to]) in window.iter().flat_map(placed) {
+            let task_s = chunk.time_s() / chunk.n_tasks / self.slowness_of(chunk.rank);
+            all_s += task_s * chunk.n_tasks;
+            n_all += chunk.n_tasks;
             let (first, last) = (place_of(from), place_of(to));
             for (place, sum) in (first..).zip(&mut seen[first..=last]) {
                 let weight = overlap(place, from, to) / (to - from).max(1e-9);
                 sum.0 += weight * task_s;
                 sum.1 += weight;
             }
-        });
+        }
         let usual_s = all_s / f64::max(n_all, 1.0);
         self.before_s = vec![0.0];
         for (sum_s, weight) in seen {
@@ -75,11 +75,11 @@ impl Profile {
     fn learn_slowness(&mut self, window: &VecDeque<IterationChunks>) {
         let mut seen: BTreeMap<Rank, (f64, f64)> = BTreeMap::new();
         for iteration in window {
-            for_each_chunk_of(iteration, &mut |rank, _, time_s, [from, to]| {
-                let worker = seen.entry(rank).or_default();
-                worker.0 += time_s;
+            for (chunk, [from, to]) in placed(iteration) {
+                let worker = seen.entry(chunk.rank).or_default();
+                worker.0 += chunk.time_s();
                 worker.1 += self.between_s(from, to) * iteration.n_tasks;
-            });
+            }
         }
         let slowness = |(took_s, expected_s): (f64, f64)| {
             if 0.0 < expected_s && 0.0 < took_s { took_s / expected_s } else { 1.0 }
@@ -126,23 +126,14 @@ impl Profile {
     }
 }
 
-fn for_each_chunk(
-    window: &VecDeque<IterationChunks>,
-    mut each: impl FnMut(Rank, f64, f64, [f64; 2]),
-) {
-    for iteration in window {
-        for_each_chunk_of(iteration, &mut each);
-    }
-}
-
-/// Calls `each` with rank, tasks, time, and the chunk's begin and end in the sequence of tasks, from 0 to 1.
-fn for_each_chunk_of(iteration: &IterationChunks, each: &mut impl FnMut(Rank, f64, f64, [f64; 2])) {
+/// Returns each chunk with its begin and end in the sequence of tasks, from 0 to 1.
+fn placed(iteration: &IterationChunks) -> impl Iterator<Item = (&ComputedChunk, [f64; 2])> {
     let mut n_before = 0.0;
-    for chunk in &iteration.chunks {
-        let place = [n_before, n_before + chunk.n_tasks].map(|n| n / iteration.n_tasks);
-        each(chunk.rank, chunk.n_tasks, chunk.time_s(), place);
+    iteration.chunks.iter().map(move |chunk| {
+        let from = n_before;
         n_before += chunk.n_tasks;
-    }
+        (chunk, [from, n_before].map(|n| n / iteration.n_tasks))
+    })
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "at most the number of places")]

@@ -54,14 +54,6 @@ fn time_is_compared_per_work() {
 }
 
 #[test]
-fn without_iterations_nothing_is_tried() {
-    let mut simulation = tuned(2);
-    simulation.decide(0, F0, 7);
-    simulation.iterate(1.0, 1);
-    check(&simulation, &["1 applied", "1 kept"]);
-}
-
-#[test]
 fn who_was_undone_rests_longer_each_time() {
     let mut simulation = tuned(2);
     iterate(&mut simulation, &[1.0; 3]);
