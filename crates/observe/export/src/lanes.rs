@@ -87,6 +87,17 @@ impl Trace {
     }
 }
 
+/// Returns the number of ranks of each world of the trace, whether they were seen or not.
+pub(crate) fn n_ranks(trace: &Trace, lanes: &Lanes) -> BTreeMap<u32, u32> {
+    let mut n_ranks: BTreeMap<u32, u32> = BTreeMap::new();
+    for key in &lanes.keys {
+        let known = trace.summary.worlds.get(key.world as usize).map_or(0, |world| world.size);
+        let n = n_ranks.entry(key.world).or_insert(u32::try_from(known).unwrap_or(0));
+        *n = (*n).max(key.rank.saturating_add(1));
+    }
+    n_ranks
+}
+
 /// Returns whether the row is a call, not the continuation of one.
 pub(crate) fn is_call(event: &Event) -> bool {
     event.kind == RecordKind::Call

@@ -28,7 +28,7 @@ mod rank;
 
 use crate::error::ExportError;
 use crate::format::{ExportFormat, ExportWriter};
-use crate::lanes::{Lanes, Trace};
+use crate::lanes::{Lanes, Trace, is_call, n_ranks, starts_ns};
 use crate::messages::MessageEnds;
 use crate::paraver::write_file;
 use collectives::Collectives;
@@ -74,14 +74,13 @@ pub fn simgrid(
 ) -> Result<Vec<String>, ExportError> {
     let trace = Trace::open(record)?;
     let lanes = Lanes::of(&trace)?;
-    let n_ranks = n_ranks(&trace, &lanes, options.world);
-    if n_ranks == 0 {
+    let Some(n_ranks) = n_ranks(&trace, &lanes).get(&options.world).copied() else {
         let dir = record.dir().to_owned();
         return Err(ExportError::NoSuchWorld { dir, world: options.world });
-    }
+    };
     let world = World {
         flops_per_s: options.flops_per_s,
-        start_ns: crate::lanes::starts_ns(&trace)?.get(&options.world).copied().unwrap_or(0),
+        start_ns: starts_ns(&trace)?.get(&options.world).copied().unwrap_or(0),
         messages: MessageEnds::of(&trace, &lanes)?,
         collectives: Collectives::of(&trace, options.world, n_ranks)?,
         lanes,
@@ -115,18 +114,6 @@ pub fn simgrid(
     Ok(sentences)
 }
 
-/// Returns the number of ranks of a world, whether they were seen or not; 0 if none was seen.
-fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
-    let seen = lanes
-        .keys
-        .iter()
-        .filter(|key| key.world == world)
-        .map(|key| key.rank.saturating_add(1))
-        .max();
-    let known = trace.summary.worlds.get(world as usize).map_or(0, |world| world.size);
-    seen.map_or(0, |seen| seen.max(u32::try_from(known).unwrap_or(0)))
-}
-
 /// Counts of calls that the format cannot hold.
 #[derive(Debug, Default)]
 struct Notes {
@@ -140,7 +127,7 @@ struct Notes {
 
 impl Notes {
     fn left_out(&mut self, event: &run_record::Event, world: u32) {
-        if !crate::lanes::is_call(event) {
+        if !is_call(event) {
             return;
         }
         if event.world == world {

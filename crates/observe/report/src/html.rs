@@ -55,20 +55,17 @@ pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
 /// Returns the page about the work dealt by a master, as recorded by the program `name`.
 #[must_use]
 pub fn dealt(dealt: &DealingReport, name: &str) -> String {
-    let content = html! {
-        h1 { code { (harmless(name)) } }
-        (dealt::draw(Some(dealt)))
-    };
-    document(&format!("Sintonia: {name}"), &content)
+    page_of_program(name, &dealt::draw(Some(dealt)))
 }
 
 /// Returns the page about the resizes of a malleable program, as recorded in the folder `name`.
 #[must_use]
 pub fn resizes(resizes: &[Resize], name: &str) -> String {
-    let content = html! {
-        h1 { code { (harmless(name)) } }
-        (resizes::draw(resizes, None))
-    };
+    page_of_program(name, &resizes::draw(resizes, None))
+}
+
+fn page_of_program(name: &str, section: &Markup) -> String {
+    let content = html! { h1 { code { (harmless(name)) } } (section) };
     document(&format!("Sintonia: {name}"), &content)
 }
 

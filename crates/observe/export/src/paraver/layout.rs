@@ -1,6 +1,6 @@
 //! Applications, tasks, threads, nodes and processors, as listed in the header of a trace.
 
-use crate::lanes::{Lanes, Trace};
+use crate::lanes::{LaneKey, Lanes, Trace, n_ranks};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -43,7 +43,7 @@ impl Layout {
     pub(super) fn of(trace: &Trace, lanes: &Lanes) -> Self {
         let mut nodes = Vec::new();
         let mut tasks: Vec<Vec<Task>> = Vec::new();
-        for (world, n_tasks) in n_tasks(trace, lanes) {
+        for (world, n_tasks) in n_ranks(trace, lanes) {
             // Application numbers have no gaps, even if a world left no events.
             tasks.resize_with(world as usize + 1, Vec::new);
             tasks[world as usize] = (0..n_tasks)
@@ -109,17 +109,6 @@ impl Layout {
     }
 }
 
-/// Returns the number of tasks of each world: all of its ranks, whether they were seen or not.
-fn n_tasks(trace: &Trace, lanes: &Lanes) -> BTreeMap<u32, u32> {
-    let mut n_tasks: BTreeMap<u32, u32> = BTreeMap::new();
-    for key in &lanes.keys {
-        let known = trace.summary.worlds.get(key.world as usize).map_or(0, |world| world.size);
-        let n = n_tasks.entry(key.world).or_insert(u32::try_from(known).unwrap_or(0));
-        *n = (*n).max(key.rank.saturating_add(1));
-    }
-    n_tasks
-}
-
 fn node(nodes: &mut Vec<Node>, name: &str) -> usize {
     let name = if name.is_empty() { "unknown" } else { name };
     nodes.iter().position(|node| node.name == name).unwrap_or_else(|| {
@@ -143,7 +132,7 @@ fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<LaneObject
             next[task.node] += task.n_threads as usize;
         }
     }
-    let object = |key: &crate::lanes::LaneKey| LaneObject {
+    let object = |key: &LaneKey| LaneObject {
         processor: first.get(&(key.world, key.rank)).map_or(1, |first| first + key.thread as usize),
         application: key.world + 1,
         task: key.rank + 1,

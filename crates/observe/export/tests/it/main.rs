@@ -1,12 +1,14 @@
 //! Tests of the exports through the public API, on a small trace of three ranks.
 
-#[cfg(test)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+
 mod chrome;
-#[cfg(test)]
 mod paraver;
-#[cfg(test)]
 mod replay;
-#[cfg(test)]
 mod sample;
-#[cfg(test)]
 mod simgrid;

@@ -66,9 +66,6 @@ fn section(id: &str, title: &str, content: maud::Markup) -> maud::Markup {
     }
 }
 
-/// Maximum number of tasks shown of each kind.
-const N_TASKS_MAX: usize = 100;
-
 /// Cluster as seen by one of its nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageState {
@@ -101,12 +98,11 @@ impl PageState {
     /// Creates the latest state from `history`, with its samples after `after_ms`.
     #[must_use]
     pub fn new(node: &str, nodes: Vec<NodeStatus>, history: &History, after_ms: u64) -> Self {
-        let history_new: Vec<ClusterSample> = history.samples_after(after_ms).cloned().collect();
         Self {
             at_ms: history.samples_after(0).last().map_or(0, |sample| sample.at_ms),
             node: node.to_owned(),
             nodes,
-            history: history_new,
+            history: history.samples_after(after_ms).cloned().collect(),
             moves: history.moves().cloned().collect(),
             queues: Queues::default(),
         }
@@ -116,13 +112,13 @@ impl PageState {
     #[must_use]
     pub fn with_queues(self, mut queues: Queues) -> Self {
         for tasks in [&mut queues.running, &mut queues.leased, &mut queues.queued] {
-            tasks.truncate(N_TASKS_MAX);
+            tasks.truncate(Queues::N_MAX);
         }
         Self { queues, ..self }
     }
 }
 
 impl Queues {
-    /// Maximum number of tasks of a kind that are useful.
-    pub const N_MAX: usize = N_TASKS_MAX;
+    /// Maximum number of tasks shown of each kind.
+    pub const N_MAX: usize = 100;
 }

@@ -168,6 +168,7 @@ impl TuningSummary {
 
     /// Applies a line to the summary of its decision.
     fn apply(&mut self, line: &TuningLine, positions: &HashMap<u64, usize>) {
+        use DecisionOutcome::{Declined, Kept, Lost, Undone, Would};
         let position_of = |decision: &u64| positions.get(decision).copied();
         let (decision, outcome, reason) = match &line.what {
             TuningEvent::Applied { decision, old, n_ranks, iteration, .. } => {
@@ -185,19 +186,11 @@ impl TuningSummary {
                 }
                 return;
             }
-            TuningEvent::Would { decision } => (decision, DecisionOutcome::Would, ""),
-            TuningEvent::Declined { decision, reason } => {
-                (decision, DecisionOutcome::Declined, reason.as_str())
-            }
-            TuningEvent::Kept { decision, reason } => {
-                (decision, DecisionOutcome::Kept, reason.as_str())
-            }
-            TuningEvent::Undone { decision, reason } => {
-                (decision, DecisionOutcome::Undone, reason.as_str())
-            }
-            TuningEvent::Lost { decision, reason } => {
-                (decision, DecisionOutcome::Lost, reason.as_str())
-            }
+            TuningEvent::Would { decision } => (decision, Would, ""),
+            TuningEvent::Declined { decision, reason } => (decision, Declined, reason.as_str()),
+            TuningEvent::Kept { decision, reason } => (decision, Kept, reason.as_str()),
+            TuningEvent::Undone { decision, reason } => (decision, Undone, reason.as_str()),
+            TuningEvent::Lost { decision, reason } => (decision, Lost, reason.as_str()),
             _ => return,
         };
         if let Some(position) = position_of(decision) {

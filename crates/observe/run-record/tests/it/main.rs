@@ -1,14 +1,10 @@
 //! Tests of the record through its public interface.
 
-#[cfg(test)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod damage;
-#[cfg(test)]
 mod event_file;
-#[cfg(test)]
 mod folder;
-#[cfg(test)]
 mod function_file;
-#[cfg(test)]
 mod samples;
-#[cfg(test)]
 mod spool;

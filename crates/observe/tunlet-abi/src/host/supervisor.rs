@@ -5,7 +5,7 @@
 
 use super::shared::Shared;
 use crate::message::{ANSWERS, HostOrder, ORDERS, TunletAnswer};
-use frame::FrameBuffer;
+use frame::{FrameBuffer, FrameError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{self, BufRead, BufReader, Read};
@@ -118,7 +118,8 @@ fn is_readable(answers: &ChildStdout) -> bool {
 }
 
 fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String> {
-    while let Some(answer) = next_answer(frames)? {
+    let garbage = |error: FrameError| format!("its answer is garbage ({error})");
+    while let Some(answer) = frames.next_message().map_err(garbage)? {
         if !shared.owes() {
             return Err("it sent an answer without a request".to_owned());
         }
@@ -133,10 +134,6 @@ fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String>
         }
     }
     Ok(())
-}
-
-fn next_answer(frames: &mut FrameBuffer) -> Result<Option<TunletAnswer>, String> {
-    frames.next_message().map_err(|error| format!("its answer is garbage ({error})"))
 }
 
 /// Returns whether the process has exited; its id stays reserved until it is reaped.
