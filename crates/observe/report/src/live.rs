@@ -14,7 +14,7 @@ mod screen;
 mod state;
 
 pub use draw::draw;
-pub(crate) use draw::{colored, dim, strong};
+pub(crate) use draw::{colored, dim, strong, tab};
 pub use screen::{LiveError, LiveScreen};
 pub use state::{KeyEffect, LiveState, Tab};
 

@@ -3,7 +3,7 @@
 use crate::plan::{PlannedChange, TuningPlan};
 use events::{ActionRecord, ProbePoint, Rank, Value};
 use std::collections::{BTreeMap, HashMap};
-use tunlets::conductor::Acknowledged;
+use tunlets::conductor::{ActionDone, ActionReport};
 use wire::control::ActionEffect;
 
 /// Maximum number of actions remembered.
@@ -93,7 +93,7 @@ impl Actions {
         plan: &TuningPlan,
         (rank, time_s): (Rank, f64),
         done: &ActionRecord,
-    ) -> Option<(Acknowledged, Option<u64>)> {
+    ) -> Option<(ActionReport, Option<u64>)> {
         let action = done.action;
         let old = self.value(plan, action, rank, done.old)?;
         let Wanted { point, values, repeats } = self.wanted.get(&action)?;
@@ -112,7 +112,8 @@ impl Actions {
             self.given.insert((point, rank), new);
         }
         let (hit, new) = (done.hit, new.unwrap_or(old));
-        Some((Acknowledged { action, rank, time_s, hit, old, new, failure }, replaced))
+        let done = ActionReport::Done(ActionDone { rank, time_s, hit, old, new });
+        Some((failure.map_or(done, ActionReport::Failed), replaced))
     }
 
     /// Removes and returns the repeated actions, by rank, that a one-time action ends: they would overwrite it.

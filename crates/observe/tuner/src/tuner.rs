@@ -14,7 +14,7 @@ use events::decoding::{DecodedRecord, Decoder, Passage};
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{ActionRecord, CodeAddress, Rank, Ticks};
 use std::collections::VecDeque;
-use tunlets::conductor::{Conductor, Input, Output};
+use tunlets::conductor::{ActionReport, Conductor, Input, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
 use wire::{
     EventFacts, Order, OrderAnswer, ProbedFunction, ProcessReport, Records, SummaryBatch,
@@ -313,14 +313,16 @@ impl<O: Outlet> Tuner<O> {
             }
             (OrderAnswer::Ready { action, n_hits, old }, Some(rank)) => {
                 if let Some(old) = self.actions.value(&self.plan, action, rank, old) {
-                    self.feed(Input::Ready { action, rank, n_hits, old });
+                    let report = ActionReport::Ready { n_hits, old };
+                    self.feed(Input::Report { action, rank, report });
                 }
             }
             (OrderAnswer::Refused { action, reason }, Some(rank)) => {
-                self.feed(Input::Refused { action, rank, reason });
+                self.feed(Input::Report { action, rank, report: ActionReport::Failed(reason) });
             }
             (OrderAnswer::Withdrawn { action, n_done }, Some(rank)) => {
-                self.feed(Input::Withdrawn { action, rank, n_done });
+                let report = ActionReport::Withdrawn { n_done };
+                self.feed(Input::Report { action, rank, report });
             }
             (
                 OrderAnswer::Ready { .. }
@@ -340,7 +342,7 @@ impl<O: Outlet> Tuner<O> {
         if let Some(action) = replaced {
             self.order(&[rank], &Order::Withdraw { action });
         }
-        self.feed(Input::Acknowledged(report));
+        self.feed(Input::Report { action: done.action, rank, report });
     }
 
     /// Feeds an input to the conductor and carries out its outputs.
@@ -365,7 +367,10 @@ impl<O: Outlet> Tuner<O> {
                             let order = Order::Prepare { action, modules, sync, change, repeats };
                             self.order(&[rank], &order);
                         }
-                        Err(reason) => inputs.push_back(Input::Refused { action, rank, reason }),
+                        Err(reason) => {
+                            let report = ActionReport::Failed(reason);
+                            inputs.push_back(Input::Report { action, rank, report });
+                        }
                     }
                 }
             }

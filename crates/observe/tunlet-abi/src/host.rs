@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tunlets::{Decision, News, Requests, Tunlet, TunletError, TunletSpec, World};
 
 /// Limits on a foreign tunlet.
@@ -125,7 +125,7 @@ impl ForeignTunlet {
 
     /// Returns the id of its process while it runs.
     pub fn process_id(&self) -> Option<u32> {
-        self.shared.process_id()
+        self.shared.lock().process_id
     }
 
     fn send(&self, order: HostOrder) -> bool {
@@ -161,7 +161,7 @@ impl Tunlet for ForeignTunlet {
                 "it requests an event or tuning point that is not in the description".to_owned(),
             ));
         }
-        self.shared.allow(&requests.points);
+        self.shared.lock().points.clone_from(&requests.points);
         Ok(requests)
     }
 
@@ -173,12 +173,13 @@ impl Tunlet for ForeignTunlet {
                 self.shared.add_line(format!("it is too slow: {n} news did not reach it so far"));
             }
         }
-        self.shared.take_decisions(decisions);
+        decisions.append(&mut self.shared.lock().decisions);
     }
 
     fn look(&mut self, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let Some(how) = self.shared.ended() else {
-            self.shared.take_decisions(decisions);
+        let mut state = self.shared.lock();
+        let Some(how) = &state.ended else {
+            decisions.append(&mut state.decisions);
             return Ok(());
         };
         Err(format!("tunlet `{}` ended: {how}; the run goes on without it", self.spec.name))
@@ -198,7 +199,7 @@ fn is_power_of_ten(mut number: u64) -> bool {
 
 impl Drop for ForeignTunlet {
     fn drop(&mut self) {
-        self.shared.leave();
+        self.shared.lock().leaves_since = Some(Instant::now());
         self.orders = None;
         if let Some(supervisor) = self.supervisor.take() {
             // A supervisor that panicked has no process left to wait for.

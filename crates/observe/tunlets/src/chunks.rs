@@ -5,7 +5,7 @@
 
 use crate::tunlet::IterationNews;
 use events::Rank;
-use models::master_worker::transfer::{Cost, TransferLine};
+use models::master_worker::transfer::TransferLine;
 use statistics::median;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -257,10 +257,6 @@ impl Costs {
         }
         fit
     }
-
-    pub(crate) fn cost(&self) -> Cost {
-        self.fit().cost()
-    }
 }
 
 #[cfg(test)]
@@ -274,7 +270,7 @@ mod tests {
         for _ in 0..1000 {
             costs.add(2000.0, 3e-4);
         }
-        let cost = costs.cost();
+        let cost = costs.fit().cost();
         assert!((cost.latency_s - 1e-4).abs() < 1e-9, "{cost:?}");
     }
 

@@ -21,11 +21,11 @@ mod trial;
 mod tunlet_set;
 mod turn;
 
-pub use message::{Acknowledged, Input, Output};
+pub use message::{ActionDone, ActionReport, Input, Output};
 pub use tunlet_set::TunletSet;
 
 use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
-use action::{Action, ActionReport, Coverage, Done};
+use action::{Action, Coverage};
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
@@ -109,21 +109,7 @@ impl Conductor {
             Input::Event(event) => self.pass(event),
             Input::Summary(summary) => self.tunlets.tell(&News::Summary(summary)),
             Input::Performance(numbers) => self.tunlets.tell(&News::Performance(numbers)),
-            Input::Ready { action, rank, n_hits, old } => {
-                self.tell_turn(rank, Some(action), &ActionReport::Ready { n_hits, old });
-            }
-            Input::Refused { action, rank, reason } => {
-                self.tell_turn(rank, Some(action), &ActionReport::Failed { reason });
-            }
-            Input::Acknowledged(done) => {
-                let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
-                let done = ActionReport::Done(Done { rank, time_s, hit, old, new });
-                let failed = |reason| ActionReport::Failed { reason };
-                self.tell_turn(rank, Some(action), &failure.map_or(done, failed));
-            }
-            Input::Withdrawn { action, rank, n_done } => {
-                self.tell_turn(rank, Some(action), &ActionReport::Withdrawn { n_done });
-            }
+            Input::Report { action, rank, report } => self.tell_turn(rank, Some(action), &report),
             Input::Tick => {}
         }
         self.advance(now_s);

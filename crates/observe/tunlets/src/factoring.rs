@@ -269,8 +269,8 @@ impl Factoring {
             n_tasks: last.n_tasks as u64,
             n_tasks_min: self.options.n_tasks_min,
             ranks: last.ranks.clone(),
-            service: self.costs.service.cost(),
-            pause: self.costs.pause.cost(),
+            service: self.costs.service.fit().cost(),
+            pause: self.costs.pause.fit().cost(),
         };
         Some(move |shares| profile.iteration_s(shares, &dealing))
     }

@@ -34,9 +34,10 @@ pub(crate) const GUIDE: Guide = Guide {
 pub struct Imbalance {
     points: Vec<KnownPoint>,
     options: Options,
-    /// Index of the tuning point being changed; the direction of its changes is in `direction`.
+    /// Index of the tuning point being changed.
     at: usize,
-    direction: Direction,
+    /// True if its value is raised, false if it is lowered.
+    is_up: bool,
     n_failed: usize,
     step: Option<Step>,
     since_s: f64,
@@ -50,14 +51,6 @@ struct Options {
     better: f64,
     step: f64,
     patience: usize,
-}
-
-/// Direction in which a tuning point is changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Direction {
-    #[default]
-    Down,
-    Up,
 }
 
 /// A step that was made and is not judged yet.
@@ -165,12 +158,9 @@ impl Imbalance {
 
     /// Switches to the other direction, or after both to the next point; rests when none has helped.
     fn turn_around(&mut self) {
-        match self.direction {
-            Direction::Down => self.direction = Direction::Up,
-            Direction::Up => {
-                self.direction = Direction::Down;
-                self.at = (self.at + 1) % self.points.len();
-            }
+        self.is_up = !self.is_up;
+        if !self.is_up {
+            self.at = (self.at + 1) % self.points.len();
         }
         self.n_failed += 1;
         if 2 * self.points.len() <= self.n_failed {
@@ -185,10 +175,7 @@ impl Imbalance {
             let point = &mut self.points[self.at];
             let from = point.value.unwrap_or_else(|| f64::midpoint(point.low, point.high));
             let length = self.options.step.max(point.grain()) * (point.high - point.low);
-            let to = match self.direction {
-                Direction::Down => point.nearest(from - length),
-                Direction::Up => point.nearest(from + length),
-            };
+            let to = point.nearest(if self.is_up { from + length } else { from - length });
             if 1e-9 < (to - from).abs() {
                 self.step = Some(Step { point: self.at, before: balance, from, is_done: false });
                 return Some(point.ask(to, reason));

@@ -6,7 +6,7 @@
 use super::history::History;
 use super::nodes::{in_short, troubles};
 use super::page::Queues;
-use crate::live::{colored, dim, strong};
+use crate::live::{colored, dim, strong, tab};
 use display::bars;
 use display::text::{self, harmless};
 use display::units::{count, moment, seconds};
@@ -35,15 +35,8 @@ pub enum BalanceTab {
 }
 
 impl BalanceTab {
-    const ALL: [Self; 3] = [Self::Nodes, Self::Tasks, Self::Moves];
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Nodes => "Nodes",
-            Self::Tasks => "Tasks",
-            Self::Moves => "Moves",
-        }
-    }
+    const ALL: [(Self, &str); 3] =
+        [(Self::Nodes, "Nodes"), (Self::Tasks, "Tasks"), (Self::Moves, "Moves")];
 }
 
 /// Formats the nodes at a moment, in ms since 1970, as one line without a line feed, for pipes and log files.
@@ -95,10 +88,10 @@ impl ClusterView {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
             KeyCode::Char('q') | KeyCode::Esc => return false,
             KeyCode::Tab | KeyCode::Right => {
-                self.part = BalanceTab::ALL[(self.part as usize + 1) % n]
+                self.part = BalanceTab::ALL[(self.part as usize + 1) % n].0
             }
             KeyCode::BackTab | KeyCode::Left => {
-                self.part = BalanceTab::ALL[(self.part as usize + n - 1) % n];
+                self.part = BalanceTab::ALL[(self.part as usize + n - 1) % n].0;
             }
             KeyCode::Up => self.scroll(1, true),
             KeyCode::Down => self.scroll(1, false),
@@ -173,13 +166,7 @@ fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
     let left = format!("sintonia nodes  as `{}` sees them", harmless(&view.node));
     let right = moment(view.at_ms as f64 / 1e3);
     let gap = n_columns.saturating_sub(text::width(&left) + text::width(&right));
-    let tabs = BalanceTab::ALL.into_iter().map(|part| {
-        if part == view.part {
-            strong(format!("[{}] ", part.title()))
-        } else {
-            dim(format!(" {}  ", part.title()))
-        }
-    });
+    let tabs = BalanceTab::ALL.map(|(part, title)| tab(title, part == view.part));
     let past = |values: fn(&crate::balance::NodeSample) -> f64| {
         let samples = view.history.samples_after(0);
         let values: Vec<f64> =

@@ -19,7 +19,9 @@ pub(super) fn draw(dealt: Option<&DealingReport>) -> Markup {
         (facts(&dealt.sums))
         (iteration_times(dealt))
         (workers(dealt))
-        @if let Some(slowest) = &dealt.slowest { (slowest_iteration(slowest)) }
+        @if let Some(slowest) = dealt.slowest.as_ref().filter(|it| !it.chunks.is_empty() && 0.0 < it.duration_s) {
+            (gantt(slowest)) (sizes(slowest))
+        }
         (changes(dealt))
     };
     let note = format!("dealt by {}", harmless(&dealt.policy));
@@ -110,16 +112,6 @@ const LANES: f64 = 320.0;
 const LANE_MAX: f64 = 22.0;
 const SIZES: f64 = 150.0;
 const N_LANES_MAX: usize = 128;
-
-fn slowest_iteration(slowest: &Slowest) -> Markup {
-    if slowest.chunks.is_empty() || slowest.duration_s <= 0.0 {
-        return html! {};
-    }
-    html! {
-        (gantt(slowest))
-        (sizes(slowest))
-    }
-}
 
 /// Draws a lane for each worker with a bar for each chunk; gaps are waiting times.
 fn gantt(slowest: &Slowest) -> Markup {

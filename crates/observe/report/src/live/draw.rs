@@ -63,13 +63,7 @@ fn header(state: &LiveState, n_columns: usize) -> Vec<Line<'static>> {
     let right = format!("{ranks} on {nodes}");
     let gap = n_columns.saturating_sub(text::width(&left) + text::width(&right));
     let command = text::shorten(&text::harmless(&state.command), n_columns);
-    let tabs = Tab::ALL.into_iter().map(|tab| {
-        if tab == state.tab {
-            strong(format!("[{}] ", tab.title()))
-        } else {
-            dim(format!(" {}  ", tab.title()))
-        }
-    });
+    let tabs = Tab::ALL.map(|(one, title)| tab(title, one == state.tab));
     vec![
         Line::from(vec![strong(left), Span::raw(text::spaces(gap)), Span::raw(right)]),
         Line::from(dim(command)),
@@ -105,6 +99,11 @@ fn output(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
     let start = end.saturating_sub(n_room);
     let lines = state.output.range(start..end);
     lines.map(|line| Line::from(text::shorten(&text::harmless(line), body.width.into()))).collect()
+}
+
+/// Returns the title of a tab.
+pub(crate) fn tab(title: &str, is_selected: bool) -> Span<'static> {
+    if is_selected { strong(format!("[{title}] ")) } else { dim(format!(" {title}  ")) }
 }
 
 pub(crate) fn strong(text: String) -> Span<'static> {

@@ -27,19 +27,13 @@ pub enum Tab {
 }
 
 impl Tab {
-    /// All tabs in order.
-    pub const ALL: [Self; 4] = [Self::Overview, Self::Ranks, Self::Calls, Self::Output];
-
-    /// Returns the title.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-            Self::Ranks => "Ranks",
-            Self::Calls => "Calls",
-            Self::Output => "Output",
-        }
-    }
+    /// All tabs in order, with their titles.
+    pub const ALL: [(Self, &str); 4] = [
+        (Self::Overview, "Overview"),
+        (Self::Ranks, "Ranks"),
+        (Self::Calls, "Calls"),
+        (Self::Output, "Output"),
+    ];
 }
 
 /// Effect of a key, for the caller.
@@ -114,9 +108,11 @@ impl LiveState {
                 return KeyEffect::Interrupt;
             }
             KeyCode::Char('q') | KeyCode::Esc => return KeyEffect::Leave,
-            KeyCode::Tab | KeyCode::Right => self.tab = Tab::ALL[(self.tab as usize + 1) % n_tabs],
+            KeyCode::Tab | KeyCode::Right => {
+                self.tab = Tab::ALL[(self.tab as usize + 1) % n_tabs].0
+            }
             KeyCode::BackTab | KeyCode::Left => {
-                self.tab = Tab::ALL[(self.tab as usize + n_tabs - 1) % n_tabs];
+                self.tab = Tab::ALL[(self.tab as usize + n_tabs - 1) % n_tabs].0;
             }
             KeyCode::Up => self.scroll(1, true),
             KeyCode::Down => self.scroll(1, false),

@@ -25,6 +25,8 @@ fn a_record_is_a_record_from_its_first_moment() {
     assert_eq!(record.header().run_id, "r-1");
     assert!(matches!(record.read_summary(), Err(RecordError::NoSummary { .. })));
     assert!(record.events().unwrap().is_none());
+    let error = RunRecord::create(&path, start()).unwrap_err();
+    assert!(matches!(error, RecordError::NotEmpty(_)), "a folder in use: {error}");
 }
 
 #[test]
@@ -39,6 +41,8 @@ fn a_finished_record_has_its_parts_and_no_spool() {
     let summary = Summary { n_ranks: 3, elapsed_s: 1.5, ..Summary::default() };
     record.write_summary(&Summary::default()).unwrap();
     record.write_summary(&summary).unwrap();
+    record.write_regions(&[]).unwrap();
+    assert_eq!(record.read_regions().unwrap(), []);
     let rows = [row(None, Some(0), 0.25), row(Some(0), None, 1e-9)];
     record.write_regions(&rows).unwrap();
     record.event_writer().unwrap().finish().unwrap();
@@ -70,14 +74,6 @@ fn row(from_call_site: Option<u32>, call_site: Option<u32>, compute_s: f64) -> R
         mpi_max_s: 0.5,
         bytes: 8,
     }
-}
-
-#[test]
-fn an_empty_region_file_is_one() {
-    let dir = tempfile::tempdir().unwrap();
-    let record = RunRecord::create(dir.path(), start()).unwrap();
-    record.write_regions(&[]).unwrap();
-    assert_eq!(record.read_regions().unwrap(), []);
 }
 
 /// Regression: `sintonia report` on the data left by a full disk replaced a summary of two ranks by one of none,
@@ -132,14 +128,6 @@ fn what_is_not_a_record_is_refused_by_name() {
     check_refused(with_header("{"), "`/run/run.json` is damaged");
     check_refused(with_header("{\"format_version\": 1}"), "`/run/run.json` is damaged");
     check_refused(with_header("{\"format_version\": 2}"), "`/run` has format version 2");
-}
-
-#[test]
-fn a_folder_in_use_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    RunRecord::create(dir.path(), start()).unwrap();
-    let error = RunRecord::create(dir.path(), start()).unwrap_err();
-    assert!(matches!(error, RecordError::NotEmpty { .. }), "{error}");
 }
 
 #[test]

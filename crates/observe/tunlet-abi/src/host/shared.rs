@@ -26,18 +26,19 @@ pub(super) struct Shared {
 pub(super) struct TunletState {
     pub(super) opened: Option<Result<TunletSpec, String>>,
     pub(super) begun: Option<Result<Requests, String>>,
-    decisions: Vec<Decision>,
+    pub(super) decisions: Vec<Decision>,
     lines: VecDeque<String>,
     n_lines_lost: u64,
     /// Tuning points that the tunlet may change.
-    points: Vec<usize>,
+    pub(super) points: Vec<usize>,
     /// Time since when an answer is due.
-    owes_since: Option<Instant>,
+    pub(super) owes_since: Option<Instant>,
     /// Time at which the tunlet was told to leave.
-    leaves_since: Option<Instant>,
+    pub(super) leaves_since: Option<Instant>,
     /// Description of how it ended.
-    ended: Option<String>,
-    process_id: Option<u32>,
+    pub(super) ended: Option<String>,
+    /// Id of its process while it runs.
+    pub(super) process_id: Option<u32>,
 }
 
 impl Shared {
@@ -47,7 +48,8 @@ impl Shared {
         Self { patience, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, TunletState> {
+    /// Locks the state; whoever sets an answer or the end uses [`Self::answer`] or [`Self::end`], which wake waiting threads.
+    pub(super) fn lock(&self) -> MutexGuard<'_, TunletState> {
         // Every change of the state is complete in itself.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,11 +71,6 @@ impl Shared {
         }
     }
 
-    /// Notes that an order is about to be written, so that an answer is due.
-    pub(super) fn owe(&self) {
-        self.lock().owes_since = Some(Instant::now());
-    }
-
     /// Waits until no answer is due; returns false if the tunlet has ended.
     pub(super) fn wait_for_answer(&self) -> bool {
         self.wait_for(|state| state.owes_since.is_none().then_some(())).is_ok()
@@ -85,11 +82,6 @@ impl Shared {
         put(&mut state);
         state.owes_since = None;
         self.changed.notify_all();
-    }
-
-    /// Returns whether an answer is due.
-    pub(super) fn owes(&self) -> bool {
-        self.lock().owes_since.is_some()
     }
 
     /// Returns the reason why the tunlet must be ended now, if any.
@@ -111,33 +103,6 @@ impl Shared {
         }
         state.decisions.clear();
         self.changed.notify_all();
-    }
-
-    pub(super) fn ended(&self) -> Option<String> {
-        self.lock().ended.clone()
-    }
-
-    pub(super) fn process_id(&self) -> Option<u32> {
-        self.lock().process_id
-    }
-
-    /// Sets the process id when the process is started, and clears it when it is gone.
-    pub(super) fn set_process_id(&self, process_id: Option<u32>) {
-        self.lock().process_id = process_id;
-    }
-
-    /// Notes that the tunlet is told to leave.
-    pub(super) fn leave(&self) {
-        self.lock().leaves_since = Some(Instant::now());
-    }
-
-    /// Sets the tuning points that the tunlet may change.
-    pub(super) fn allow(&self, points: &[usize]) {
-        self.lock().points = points.to_vec();
-    }
-
-    pub(super) fn take_decisions(&self, into: &mut Vec<Decision>) {
-        into.append(&mut self.lock().decisions);
     }
 
     /// Adds a line for the user.

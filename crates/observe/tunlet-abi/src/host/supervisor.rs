@@ -45,7 +45,7 @@ pub(super) fn start(
         let outcome = command.spawn();
         match outcome {
             Ok(child) => {
-                shared.set_process_id(Some(child.id()));
+                shared.lock().process_id = Some(child.id());
                 started.send(Ok(())).ok();
                 supervise(child, &shared, orders);
             }
@@ -77,7 +77,7 @@ fn supervise(mut child: Child, shared: &Arc<Shared>, orders: Receiver<HostOrder>
         Err(error) => shared.end(|| format!("the system gives no thread: {error}")),
     }
     let status = reap(&mut child, shared);
-    shared.set_process_id(None);
+    shared.lock().process_id = None;
     // A descendant of the process may hold the other end of the pipe open.
     all_told.recv_timeout(LAST_WORDS).ok();
     shared.end(|| status.map_or_else(|| "it is gone".to_owned(), ending));
@@ -120,7 +120,7 @@ fn is_readable(answers: &ChildStdout) -> bool {
 fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String> {
     let garbage = |error: FrameError| format!("its answer is garbage ({error})");
     while let Some(answer) = frames.next_message().map_err(garbage)? {
-        if !shared.owes() {
+        if shared.lock().owes_since.is_none() {
             return Err("it sent an answer without a request".to_owned());
         }
         let mut is_allowed = true;
@@ -146,7 +146,7 @@ fn has_exited(child: &Child) -> bool {
 fn reap(child: &mut Child, shared: &Shared) -> Option<ExitStatus> {
     // Its answers ended, so it is about to exit: its own exit status is the one the user wants to know.
     let since = Instant::now();
-    while shared.ended().is_none() && !has_exited(child) && since.elapsed() < FAREWELL {
+    while shared.lock().ended.is_none() && !has_exited(child) && since.elapsed() < FAREWELL {
         thread::sleep(Duration::from_millis(1));
     }
     // The process may be gone, together with its group.
@@ -180,7 +180,7 @@ fn write_orders(shared: &Shared, orders: &Receiver<HostOrder>, mut to: ChildStdi
         if !shared.wait_for_answer() {
             return;
         }
-        shared.owe();
+        shared.lock().owes_since = Some(Instant::now());
         // The supervisor notices that the process is gone.
         if ORDERS.write(&batch, &mut to).is_err() || !shared.wait_for_answer() {
             return;

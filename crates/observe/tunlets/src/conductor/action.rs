@@ -9,24 +9,9 @@
 //!
 //! An action that restores values does not need all ranks: every rank that it reaches is an improvement.
 
-use super::Output;
+use super::{ActionDone, ActionReport, Output};
 use events::{Rank, Value};
 use std::collections::BTreeMap;
-
-/// Report about an action on one rank.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum ActionReport {
-    /// The rank is able to carry it out.
-    Ready { n_hits: u32, old: Value },
-    /// The rank has carried it out.
-    Done(Done),
-    /// The rank cannot, or could not, carry it out.
-    Failed { reason: String },
-    /// The rank no longer holds the action.
-    Withdrawn { n_done: u32 },
-    /// The rank has ended.
-    Gone,
-}
 
 /// Ranks that an action has to reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,23 +26,13 @@ pub(super) enum Coverage {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ending {
     /// Carried out on all remaining ranks.
-    Done(Vec<Done>),
+    Done(Vec<ActionDone>),
     /// Carried out on no rank.
     Declined { reason: String },
     /// Carried out on some ranks; those listed must be restored to the given values.
     Partial { set_back: Vec<(Rank, Value)>, reason: String },
     /// Unknown on which ranks it was carried out.
     Lost { reason: String },
-}
-
-/// Execution of an action on one rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Done {
-    pub(super) rank: Rank,
-    pub(super) time_s: f64,
-    pub(super) hit: u32,
-    pub(super) old: Value,
-    pub(super) new: Value,
 }
 
 #[derive(Debug)]
@@ -94,7 +69,7 @@ enum State {
         n_hits: u32,
         old: Value,
     },
-    Done(Done),
+    Done(ActionDone),
     /// Withdrawn before it was carried out.
     Clean,
     Failed(String),
@@ -319,7 +294,7 @@ impl Action {
         so.map(|(rank, _)| *rank).collect()
     }
 
-    fn done(&self) -> Vec<Done> {
+    fn done(&self) -> Vec<ActionDone> {
         let done = |rank_action: &RankAction| match rank_action.state {
             State::Done(done) => Some(done),
             _ => None,
@@ -343,7 +318,7 @@ impl RankAction {
             (State::Asked, ActionReport::Ready { n_hits, old }) => {
                 State::Ready { n_hits: *n_hits, old: *old }
             }
-            (State::Asked | State::Ready { .. }, ActionReport::Failed { reason }) => {
+            (State::Asked | State::Ready { .. }, ActionReport::Failed(reason)) => {
                 State::Failed(reason.clone())
             }
             (State::Ready { .. }, ActionReport::Done(done)) => State::Done(*done),

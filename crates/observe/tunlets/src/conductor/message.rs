@@ -27,49 +27,48 @@ pub enum Input {
     Summary(SummaryNews),
     /// Efficiencies of the last few seconds.
     Performance(Performance),
-    /// A rank is able to carry out an action.
-    Ready {
-        /// The action.
+    /// A rank has reported about an action.
+    Report {
+        /// Number of the action.
         action: u64,
         /// The rank.
         rank: Rank,
-        /// Number of sync-point passages so far.
-        n_hits: u32,
-        /// Value that would be changed.
-        old: Value,
-    },
-    /// A rank refuses an action.
-    Refused {
-        /// The action.
-        action: u64,
-        /// The rank.
-        rank: Rank,
-        /// Reason.
-        reason: String,
-    },
-    /// A rank has carried out an action, or failed to.
-    Acknowledged(Acknowledged),
-    /// A rank no longer holds an action.
-    Withdrawn {
-        /// The action.
-        action: u64,
-        /// The rank.
-        rank: Rank,
-        /// Number of times it had been carried out.
-        n_done: u32,
+        /// Its report.
+        report: ActionReport,
     },
     /// Passing of time.
     Tick,
 }
 
-/// A rank's report about an action that it has carried out or failed at.
+/// Report of a rank about an action.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Acknowledged {
-    /// The action.
-    pub action: u64,
+pub enum ActionReport {
+    /// The rank is able to carry it out.
+    Ready {
+        /// Number of sync-point passages so far.
+        n_hits: u32,
+        /// Value that would be changed.
+        old: Value,
+    },
+    /// The rank has carried it out.
+    Done(ActionDone),
+    /// The rank cannot, or could not, carry it out, with the reason.
+    Failed(String),
+    /// The rank no longer holds the action.
+    Withdrawn {
+        /// Number of times it had been carried out.
+        n_done: u32,
+    },
+    /// The rank has ended.
+    Gone,
+}
+
+/// Execution of an action on one rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActionDone {
     /// The rank.
     pub rank: Rank,
-    /// Seconds since the start of the run.
+    /// Time in seconds since the start of the run.
     pub time_s: f64,
     /// Number of sync-point passages, this one included.
     pub hit: u32,
@@ -77,8 +76,6 @@ pub struct Acknowledged {
     pub old: Value,
     /// Value now.
     pub new: Value,
-    /// Reason of the failure, if it failed.
-    pub failure: Option<String>,
 }
 
 /// Output of a conductor.

@@ -1,8 +1,8 @@
 //! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
 
-use super::Conductor;
-use super::action::{Action, ActionReport, Coverage, Done, Ending};
+use super::action::{Action, Coverage, Ending};
 use super::trial::{Trial, TrialProgress, in_words};
+use super::{ActionDone, ActionReport, Conductor};
 use crate::{Applied, Decision, News};
 use events::tuning::TuningEvent;
 use events::{Rank, Value};
@@ -228,7 +228,7 @@ impl Conductor {
     }
 
     /// Records that a change was carried out on all ranks.
-    fn hold(&mut self, slot: usize, change: &ChangeInProgress, done: &[Done]) -> ChangeState {
+    fn hold(&mut self, slot: usize, change: &ChangeInProgress, done: &[ActionDone]) -> ChangeState {
         let Some(first) = done.first().copied() else { return ChangeState::Over };
         let times = done.iter().map(|done| done.time_s);
         let first_s = times.clone().fold(f64::INFINITY, f64::min);
@@ -272,7 +272,7 @@ impl Conductor {
         &mut self,
         now_s: f64,
         slot: usize,
-        (change, done): (&ChangeInProgress, &[Done]),
+        (change, done): (&ChangeInProgress, &[ActionDone]),
         reason: String,
     ) -> ChangeState {
         let decision = change.decision;
@@ -302,7 +302,7 @@ impl Conductor {
         ChangeState::Over
     }
 
-    fn tell_change(&mut self, slot: usize, point: usize, done: &Done, is_own: bool) {
+    fn tell_change(&mut self, slot: usize, point: usize, done: &ActionDone, is_own: bool) {
         let (old, new, time_s, hit) = (done.old, done.new, done.time_s, done.hit);
         self.values[point] = Some(new);
         self.tunlets.tell_applied(slot, &Applied { point, old, new, time_s, hit, is_own });

@@ -3,7 +3,7 @@
 use crate::simulated::{Simulated, application};
 use events::tuning::TuningMode;
 use events::{Rank, Value};
-use tunlets::conductor::{Acknowledged, Conductor, Input, Options, Output};
+use tunlets::conductor::{ActionDone, ActionReport, Conductor, Input, Options, Output};
 use tunlets::{News, built_in};
 
 /// Actions pending until the next iteration: number, tuning point, value.
@@ -37,8 +37,8 @@ impl Conducted {
                 Output::Prepare { action, point, values, .. } => {
                     self.prepared.extend(values.iter().map(|(_, value)| (action, point, *value)));
                     let old = self.simulated.value(point);
-                    let rank = Rank(0);
-                    self.hear(now_s, Input::Ready { action, rank, n_hits: 0, old });
+                    let report = ActionReport::Ready { n_hits: 0, old };
+                    self.hear(now_s, Input::Report { action, rank: Rank(0), report });
                 }
                 Output::Commit { action, .. } => {
                     let is_mine = |order: &mut (u64, usize, Value)| order.0 == action;
@@ -56,9 +56,9 @@ impl Conducted {
         for number in 0..n_iterations {
             for (action, point, new) in std::mem::take(&mut self.committed) {
                 let old = self.simulated.set(point, new);
-                let (rank, time_s, hit, failure) = (Rank(0), now_s, 1, None);
-                let done = Acknowledged { action, rank, time_s, hit, old, new, failure };
-                self.hear(now_s, Input::Acknowledged(done));
+                let rank = Rank(0);
+                let done = ActionDone { rank, time_s: now_s, hit: 1, old, new };
+                self.hear(now_s, Input::Report { action, rank, report: ActionReport::Done(done) });
                 self.n_changes += 1;
             }
             let (news, end_s) = self.simulated.iterate(number, now_s);

@@ -1,7 +1,7 @@
 //! Simulated ranks that carry out actions, scripted tunlets, and the messages between them, without real time.
 
 use super::{END, START, application};
-use crate::conductor::{Acknowledged, Conductor, Input, Options, Output};
+use crate::conductor::{ActionDone, ActionReport, Conductor, Input, Options, Output};
 use crate::{Decision, Detail, EventNews, News, Requests, Tunlet, TunletError, TunletSpec, World};
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
@@ -91,27 +91,28 @@ impl Process {
 
     /// Processes the next order.
     pub(super) fn take_order(&mut self, rank: Rank) {
-        match self.orders.pop_front() {
+        let (action, report) = match self.orders.pop_front() {
             Some(Order::Prepare { action, .. }) if self.refuses => {
-                let reason = "no such variable".to_owned();
-                self.answers.push_back(Input::Refused { action, rank, reason });
+                (action, ActionReport::Failed("no such variable".to_owned()))
             }
             Some(Order::Prepare { action, point, value }) => {
                 self.kept.insert(action, Kept { point, value, at_hit: None });
                 let (n_hits, old) = (self.n_hits, self.value(point));
-                self.answers.push_back(Input::Ready { action, rank, n_hits, old });
+                (action, ActionReport::Ready { n_hits, old })
             }
             Some(Order::Commit { action, at_hit }) => {
                 if let Some(kept) = self.kept.get_mut(&action) {
                     kept.at_hit = Some(at_hit);
                 }
+                return;
             }
             Some(Order::Withdraw { action }) => {
                 let n_done = u32::from(self.kept.remove(&action).is_none());
-                self.answers.push_back(Input::Withdrawn { action, rank, n_done });
+                (action, ActionReport::Withdrawn { n_done })
             }
-            None => {}
-        }
+            None => return,
+        };
+        self.answers.push_back(Input::Report { action, rank, report });
     }
 
     /// Passes the sync point.
@@ -123,14 +124,13 @@ impl Process {
             self.kept.iter().filter(|(_, kept)| is_due(kept)).map(|(action, _)| *action).collect();
         for action in due {
             let Some(Kept { point, value, .. }) = self.kept.remove(&action) else { continue };
-            let old = self.value(point);
-            let failure = self.fails.then(|| "EACCES".to_owned());
-            if failure.is_none() {
-                self.values.insert(point, value);
-            }
-            let new = self.value(point);
-            let done = Acknowledged { action, rank, time_s, hit, old, new, failure };
-            self.records.push_back(Input::Acknowledged(done));
+            let report = if self.fails {
+                ActionReport::Failed("EACCES".to_owned())
+            } else {
+                let old = self.values.insert(point, value).unwrap_or(FIRST);
+                ActionReport::Done(ActionDone { rank, time_s, hit, old, new: value })
+            };
+            self.records.push_back(Input::Report { action, rank, report });
         }
     }
 }
