@@ -153,7 +153,7 @@ impl Check<'_> {
                 "its range has {bound}, which is no {}, the type of `{name}`; bring it into the type",
                 kind.name()
             );
-            self.report_at(Level::Error, part, About::Key("range", name), &sentence);
+            self.report_at(Level::Error, part, (Some("range"), name), &sentence);
         }
     }
 
@@ -205,19 +205,25 @@ impl Check<'_> {
     }
 
     fn report_kind(&mut self, part: &Part, word: &str, no_kind: &NoKind) {
-        let is_declared = no_kind.is_declared;
-        let about = if is_declared { About::Key("type", word) } else { About::Word(word) };
-        self.report_at(Level::Error, part, about, &no_kind.sentence);
+        let key = no_kind.is_declared.then_some("type");
+        self.report_at(Level::Error, part, (key, word), &no_kind.sentence);
     }
 
     fn report(&mut self, level: Level, part: &Part, word: &str, sentence: &str) {
-        self.report_at(level, part, About::Word(word), sentence);
+        self.report_at(level, part, (None, word), sentence);
     }
 
-    fn report_at(&mut self, level: Level, part: &Part, about: About<'_>, sentence: &str) {
+    /// Reports a problem of the value of a key, or else of a word in quotes.
+    fn report_at(
+        &mut self,
+        level: Level,
+        part: &Part,
+        (key, word): (Option<&str>, &str),
+        sentence: &str,
+    ) {
         let sentence = format!("{}: {sentence}", part.what);
-        let attribute = part.attribute.as_deref();
-        let at = Item { text: self.text, line: part.line, attribute }.location_of(about);
+        let item = Item { text: self.text, line: part.line, attribute: part.attribute.as_deref() };
+        let at = key.and_then(|key| item.value_of(key)).unwrap_or_else(|| item.word(word));
         self.problems.push(DescriptionProblem::at(self.text, &at, level, sentence));
     }
 }
@@ -251,15 +257,6 @@ fn difference(one: &FunctionFacts, other: &FunctionFacts) -> Option<String> {
     })
 }
 
-/// Subject of a problem within an item of a description.
-#[derive(Clone, Copy, Debug)]
-enum About<'a> {
-    /// A name in quotes.
-    Word(&'a str),
-    /// Value of a key, or a name if the key is missing.
-    Key(&'static str, &'a str),
-}
-
 /// Item that begins in a given line.
 #[derive(Clone, Copy, Debug)]
 struct Item<'a> {
@@ -270,19 +267,12 @@ struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// Returns the location of the subject, or the start of the item if it is not found.
-    fn location_of(&self, about: About<'_>) -> Range<usize> {
-        match about {
-            About::Word(word) => self.word(word),
-            About::Key(key, word) => self.value_of(key).unwrap_or_else(|| self.word(word)),
-        }
-    }
-
     fn start(&self) -> usize {
         let lines = self.text.split_inclusive('\n').take(self.line.saturating_sub(1));
         lines.map(str::len).sum()
     }
 
+    /// Returns the location of a word in quotes, or the start of the item if it is not found.
     fn word(&self, word: &str) -> Range<usize> {
         let start = self.start();
         let item = &self.text[start..];

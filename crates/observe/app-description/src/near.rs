@@ -6,17 +6,10 @@
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let n_slips_max = (word.chars().count() / 3).max(1);
-    let slips = |candidate: &str| {
-        let is_hopeless = n_slips_max < candidate.len().abs_diff(word.len());
-        if is_hopeless {
-            usize::MAX
-        } else {
-            strsim::osa_distance(&word, &candidate.to_lowercase())
-        }
-    };
     candidates
         .into_iter()
-        .map(|candidate| (slips(candidate), candidate))
+        .filter(|candidate| candidate.len().abs_diff(word.len()) <= n_slips_max)
+        .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate))
         .filter(|(n_slips, candidate)| *n_slips <= n_slips_max && *n_slips < candidate.len())
         .min_by_key(|(n_slips, _)| *n_slips)
         .map(|(_, candidate)| candidate)

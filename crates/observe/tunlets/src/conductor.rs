@@ -129,10 +129,8 @@ impl Conductor {
     /// Returns the level of detail in which an event is wanted from a rank.
     pub fn wants(&self, event: usize, rank: Rank) -> Detail {
         let Some(point) = self.application.events.get(event) else { return Detail::None };
-        let is_actor = |actor: usize| {
-            self.application.actors.get(actor).is_some_and(|actor| actor.ranks.contains(rank.0))
-        };
-        if !is_actor(point.actor) {
+        let actor = self.application.actors.get(point.actor);
+        if !actor.is_some_and(|actor| actor.ranks.contains(rank.0)) {
             return Detail::None;
         }
         let is_for_iterations =

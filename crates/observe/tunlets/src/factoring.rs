@@ -238,19 +238,16 @@ impl Factoring {
         }
         match &self.strategy {
             Strategy::AsAtStart => self.begin_factoring(&plan, decisions),
-            Strategy::Factoring { before_s, since_s, .. }
-                if since_s.len() == N_PROOF
-                    && Some(*before_s) < statistics::median(since_s.clone()) =>
-            {
-                let since_s = statistics::median(since_s.clone()).unwrap_or(0.0);
-                let (since, before) = (seconds(since_s), seconds(*before_s));
-                let reason = format!(
-                    "factoring did not pay: {since} per unit of work after it, {before} before"
-                );
-                self.end_factoring(&reason, decisions);
-            }
-            Strategy::Factoring { since_s, kind, .. } => {
-                let (is_proven, kind) = (since_s.len() == N_PROOF, *kind);
+            Strategy::Factoring { before_s, since_s, kind, .. } => {
+                let (before_s, kind, is_proven) = (*before_s, *kind, since_s.len() == N_PROOF);
+                let since_s = statistics::median(since_s.clone()).filter(|_| is_proven);
+                if let Some(since_s) = since_s.filter(|since_s| before_s < *since_s) {
+                    let (since, before) = (seconds(since_s), seconds(before_s));
+                    let reason = format!(
+                        "factoring did not pay: {since} per unit of work after it, {before} before"
+                    );
+                    return self.end_factoring(&reason, decisions);
+                }
                 if is_proven {
                     self.rest.forget();
                 }

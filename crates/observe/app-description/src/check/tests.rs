@@ -64,23 +64,19 @@ impl ProgramNames for Fire {
     }
 }
 
-/// Checks the problem of a description with one item from line 4 on, as `LINE: MARKED: SENTENCE`.
-#[track_caller]
-fn check(item: &str, expected: &str) {
-    let text = format!("format = 1\nprogram = 'fire'\nactors = {{ all = '0' }}\n{item}\n");
-    let (application, problems) = read(&text);
-    assert_eq!(problems, []);
-    let problems = problems_of(&text, &application.unwrap(), &Fire);
-    let shown: Vec<String> = problems.iter().map(|problem| problem.short(&text)).collect();
-    assert_eq!(shown.join("\n"), expected.replace("no problem", ""));
-}
-
-/// Checks pairs of lines: the fields of an item after `head`, with `;` for line breaks, and its only problem.
+/// Checks pairs of lines: the fields of an item after `head`, whose first line is line 4, with `;` for line breaks,
+/// and its problem, as `LINE: MARKED: SENTENCE`.
 #[track_caller]
 fn check_all(head: &str, pairs: &str) {
     let lines: Vec<&str> = pairs.trim().lines().map(str::trim).collect();
     for pair in lines.chunks(2) {
-        check(&format!("{head}{}", pair[0].replace("; ", "\n")), pair[1]);
+        let item = format!("{head}{}", pair[0].replace("; ", "\n"));
+        let text = format!("format = 1\nprogram = 'fire'\nactors = {{ all = '0' }}\n{item}\n");
+        let (application, problems) = read(&text);
+        assert_eq!(problems, []);
+        let problems = problems_of(&text, &application.unwrap(), &Fire);
+        let shown: Vec<String> = problems.iter().map(|problem| problem.short(&text)).collect();
+        assert_eq!(shown.join("\n"), pair[1].replace("no problem", ""), "{item}");
     }
 }
 

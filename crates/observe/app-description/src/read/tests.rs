@@ -26,28 +26,23 @@ function = 'kernel'
 at = 'exit'
 ";
 
-/// Checks the first problem of a whole description, as `LINE: MARKED: SENTENCE`.
-#[track_caller]
-fn check_whole(text: &str, expected: &str) {
-    let (_, problems) = read(text);
-    let problem = problems.first().unwrap_or_else(|| panic!("`{expected}` was not found"));
-    assert_eq!(problem.short(text), expected);
-    assert_eq!(problems.len(), 1, "{problems:#?}");
-}
-
-/// Checks the only problem of a description that ends in `tail`, whose first line is line 20.
-#[track_caller]
-fn check(tail: &str, expected: &str) {
-    check_whole(&format!("{HEAD}{tail}"), expected);
-}
-
-/// Checks pairs of lines: the fields of an item after `head`, with `;` for line breaks, and its only problem.
+/// Checks pairs of lines: the end of a description after `head`, with `;` for line breaks, and its only problem, as
+/// `LINE: MARKED: SENTENCE`.
 #[track_caller]
 fn check_all(head: &str, pairs: &str) {
     let lines: Vec<&str> = pairs.trim().lines().map(str::trim).collect();
     for pair in lines.chunks(2) {
-        check(&format!("{head}{}", pair[0].replace("; ", "\n")), pair[1]);
+        let text = format!("{head}{}", pair[0].replace("; ", "\n"));
+        let (_, problems) = read(&text);
+        let shown: Vec<String> = problems.iter().map(|problem| problem.short(&text)).collect();
+        assert_eq!(shown, pair[1..], "{text}");
     }
+}
+
+/// Checks the problems of an item, whose first line is line 20.
+#[track_caller]
+fn check_item(head: &str, pairs: &str) {
+    check_all(&format!("{HEAD}{head}"), pairs);
 }
 
 const EVENT: &str = "[[event]]\nname = 'e'\nactor = 'worker'\n";
@@ -59,33 +54,31 @@ fn text_that_is_no_description_is_refused() {
     assert_eq!(application, None);
     let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
     assert_eq!(lines, [2, 3], "{problems:#?}");
-    let whole = |text: &str| format!("{text}\nprogram = 'fire'\nactors = {{ all = 'all' }}\n");
-    check_whole(
-        &whole("format = 2"),
-        "1: 2: `format` is the number `2`, and this version reads format 1",
-    );
-    check_whole(
-        &whole(""),
-        "1: : the description has no `format`; add a line such as `format = 1`",
+    check_all(
+        "",
+        "
+        format = 2; program = 'fire'; actors = { all = 'all' }
+          1: 2: `format` is the number `2`, and this version reads format 1
+        program = 'fire'; actors = { all = 'all' }
+          1: : the description has no `format`; add a line such as `format = 1`
+        ",
     );
 }
 
 #[test]
 fn the_top_says_what_it_is_about() {
-    let rest = "actors = { all = 'all' }\nformat = 1";
-    check_whole(
-        &format!("{rest}\nprogram = 'bin/fire'"),
-        "3: 'bin/fire': `program` is `bin/fire`; write its file name without folder",
-    );
-    check_whole(
-        &format!("{rest}\nprogram = ''"),
-        "3: '': `program` of the description is empty; write a name",
-    );
-    check_whole(
-        "program = 'fire'\nformat = 1",
-        "1: : the description has no `actors`; add a line such as `actors = { all = \"all\" }`",
-    );
     check_all(
+        "",
+        r#"
+        actors = { all = 'all' }; format = 1; program = 'bin/fire'
+          3: 'bin/fire': `program` is `bin/fire`; write its file name without folder
+        actors = { all = 'all' }; format = 1; program = ''
+          3: '': `program` of the description is empty; write a name
+        program = 'fire'; format = 1
+          1: : the description has no `actors`; add a line such as `actors = { all = "all" }`
+        "#,
+    );
+    check_item(
         "",
         "
         [[events]]; name = 'x'
@@ -96,7 +89,7 @@ fn the_top_says_what_it_is_about() {
 
 #[test]
 fn a_key_is_known_or_near_one_that_is() {
-    check_all(
+    check_item(
         EVENT,
         "
         function = 'f'; at = 'entry'; attribute = []
@@ -105,7 +98,7 @@ fn a_key_is_known_or_near_one_that_is() {
           25: color: event `e` has an unknown key `color`; valid keys are name, actor, function, at, attributes
         ",
     );
-    check_all(
+    check_item(
         "",
         "
         [[tuning_point]]; name = 'p'; actor = 'master'; range = [1, 2]; at = 'start'; color = 1
@@ -118,22 +111,24 @@ fn a_key_is_known_or_near_one_that_is() {
 
 #[test]
 fn an_actor_is_a_set_of_ranks() {
-    let whole = |ranks: &str| format!("format = 1\nprogram = 'fire'\nactors = {{ a = {ranks} }}");
-    check_whole(
-        &whole("'one'"),
-        "3: 'one': actor `a` is `one`; write ranks such as `0`, `1-`, `0-3,8` or `all`",
+    check_all(
+        "format = 1\nprogram = 'fire'\n",
+        "
+        actors = { a = 'one' }
+          3: 'one': actor `a` is `one`; write ranks such as `0`, `1-`, `0-3,8` or `all`
+        actors = { a = '3-1' }
+          3: '3-1': actor `a` is `3-1`; `3-1` is no rank at all; write the smaller number first
+        actors = { a = '' }
+          3: '': actor `a` is empty; write a name
+        actors = { a = 0 }
+          3: 0: actor `a` is the number `0`; write text in quotes
+        ",
     );
-    check_whole(
-        &whole("'3-1'"),
-        "3: '3-1': actor `a` is `3-1`; `3-1` is no rank at all; write the smaller number first",
-    );
-    check_whole(&whole("''"), "3: '': actor `a` is empty; write a name");
-    check_whole(&whole("0"), "3: 0: actor `a` is the number `0`; write text in quotes");
 }
 
 #[test]
 fn an_event_is_at_a_place_of_a_function_on_an_actor() {
-    check_all(
+    check_item(
         EVENT,
         r#"
         at = 'entry'
@@ -146,7 +141,7 @@ fn an_event_is_at_a_place_of_a_function_on_an_actor() {
           23: 7: `function` of event `e` is the number `7`; write text in quotes
         "#,
     );
-    check_all(
+    check_item(
         "",
         r#"
         [[event]]; name = 'e'; actor = 'wroker'; function = 'f'; at = 'exit'
@@ -163,7 +158,7 @@ fn an_event_is_at_a_place_of_a_function_on_an_actor() {
 
 #[test]
 fn an_attribute_has_one_source_that_its_place_offers() {
-    check_all(
+    check_item(
         EVENT,
         r#"
         function = 'f'; at = 'entry'; attributes = [3]
@@ -192,7 +187,7 @@ fn an_attribute_has_one_source_that_its_place_offers() {
 
 #[test]
 fn an_iteration_is_measured_on_one_rank() {
-    check_all(
+    check_item(
         "[iteration]\n",
         r#"
         end = 'end'
@@ -211,7 +206,7 @@ fn an_iteration_is_measured_on_one_rank() {
 
 #[test]
 fn a_tuning_point_is_one_change_in_a_range() {
-    check_all(
+    check_item(
         POINT,
         r#"
         at = 'start'
@@ -248,7 +243,7 @@ fn a_tuning_point_is_one_change_in_a_range() {
 
 #[test]
 fn a_tuning_point_has_a_sync_point_and_a_limit() {
-    check_all(
+    check_item(
         POINT,
         r#"
         range = [1, 9]
@@ -269,7 +264,7 @@ fn a_tuning_point_has_a_sync_point_and_a_limit() {
 
 #[test]
 fn options_of_tunlets_are_text_numbers_or_truths() {
-    check_all(
+    check_item(
         "",
         "
         [tunlet.search]; x = [1]

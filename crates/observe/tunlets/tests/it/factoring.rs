@@ -1,14 +1,11 @@
 //! `factoring` gains as much as a perfect split would, and costs nothing where there is nothing to gain.
 
-use crate::simulated::{Run, Simulated, application, noise};
-use tunlets::built_in;
+use crate::simulated::{Run, Simulated, noise};
 
 const N_ITERATIONS: u64 = 30;
 
 fn run(simulated: &mut Simulated, n_iterations: u64) -> Run {
-    let application = application(&[]);
-    let mut tunlets = [built_in("factoring").expect("it is built in")];
-    Run::new(simulated, &application, &mut tunlets, n_iterations)
+    Run::new(simulated, ("factoring", &[]), n_iterations)
 }
 
 /// Returns a task cost of 5 us, doubled between `from` and `to` of the sequence of tasks.

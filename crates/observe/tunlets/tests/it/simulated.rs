@@ -10,7 +10,7 @@ use chunking::predictive::{Chunk, chunks};
 use events::{Rank, Value};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
+use tunlets::{Applied, Decision, Detail, EventNews, IterationNews, News, World, built_in};
 
 const DESCRIPTION: &str = "
 format = 1
@@ -195,55 +195,39 @@ pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
     application
 }
 
-/// A run of the simulated program under some tunlets.
+/// A run of the simulated program under a tunlet.
 pub(crate) struct Run {
     pub(crate) iterations_s: Vec<f64>,
     pub(crate) decisions: Vec<(u64, Decision)>,
 }
 
 impl Run {
-    /// Runs `n_iterations`; every decision is carried out at the start of the next iteration.
+    /// Runs `n_iterations` under a tunlet; every decision is carried out at the start of the next iteration.
     pub(crate) fn new(
         simulated: &mut Simulated,
-        application: &Application,
-        tunlets: &mut [Box<dyn Tunlet>],
+        (name, options): (&str, &[(&str, &str)]),
         n_iterations: u64,
     ) -> Self {
-        let world = simulated.world();
-        let heard: Vec<_> = tunlets
-            .iter_mut()
-            .map(|tunlet| tunlet.begin(application, &world).expect("the description has all"))
-            .collect();
+        let mut tunlet = built_in(name).expect("it is built in");
+        let begun = tunlet.begin(&application(&[(name, options)]), &simulated.world());
+        let requests = begun.expect("the description has all");
         let (mut now_s, mut waiting) = (0.0, Vec::new());
         let mut run = Self { iterations_s: Vec::new(), decisions: Vec::new() };
         for number in 0..n_iterations {
-            for (own, decision) in waiting.drain(..) {
-                let news = carry_out(simulated, &decision, now_s);
-                for (position, tunlet) in tunlets.iter_mut().enumerate() {
-                    let is_own = own == position;
-                    tunlet.hear(&News::Applied(Applied { is_own, ..news.clone() }), &mut vec![]);
-                }
+            for decision in waiting.drain(..) {
+                let applied = carry_out(simulated, &decision, now_s);
+                tunlet.hear(&News::Applied(applied), &mut Vec::new());
                 run.decisions.push((number, decision));
             }
             let (mut news, end_s) = simulated.iterate(number, now_s);
             let duration_s = end_s - now_s;
             let work = simulated.n_tasks as f64;
             news.push(News::Iteration(IterationNews { number, end_s, duration_s, work }));
-            for (position, tunlet) in tunlets.iter_mut().enumerate() {
-                let mut decisions = Vec::new();
-                for news in &news {
-                    let is_wanted = match news {
-                        News::Event(event) => {
-                            heard[position].events[event.event] == tunlets::Detail::Every
-                        }
-                        _ => true,
-                    };
-                    if is_wanted {
-                        tunlet.hear(news, &mut decisions);
-                    }
-                }
-                waiting.extend(decisions.into_iter().map(|decision| (position, decision)));
-            }
+            news.retain(|news| match news {
+                News::Event(event) => requests.events[event.event] == Detail::Every,
+                _ => true,
+            });
+            news.iter().for_each(|news| tunlet.hear(news, &mut waiting));
             run.iterations_s.push(duration_s);
             now_s = end_s;
         }

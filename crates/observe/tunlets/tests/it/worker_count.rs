@@ -1,9 +1,12 @@
 //! `worker-count` finds the best number of workers, in simulated time.
 
-use crate::simulated::{Run, Simulated, application};
-use tunlets::built_in;
+use crate::simulated::{Run, Simulated};
 
 const N_WORKERS: u32 = 24;
+
+fn run(simulated: &mut Simulated, options: &[(&str, &str)], n_iterations: u64) -> Run {
+    Run::new(simulated, ("worker-count", options), n_iterations)
+}
 
 /// Returns the number of workers that minimizes `cost` of the iteration time.
 fn best(simulated: &mut Simulated, cost: impl Fn(f64, f64) -> f64) -> u32 {
@@ -26,9 +29,7 @@ fn check(latency_s: f64, byte_s: f64, first: u32, objective: &str) {
         _ => best(&mut simulated, |_, time_s| time_s),
     };
     simulated.nw = first;
-    let options = [("worker-count", &[("objective", objective), ("gain", "0.1")] as &[_])];
-    let mut tunlets = [built_in("worker-count").expect("it is built in")];
-    let run = Run::new(&mut simulated, &application(&options), &mut tunlets, 40);
+    let run = run(&mut simulated, &[("objective", objective), ("gain", "0.1")], 40);
     assert!(
         simulated.nw.abs_diff(expected) <= 1,
         "{} {expected} {:#?}",
@@ -53,8 +54,7 @@ fn it_ends_at_the_best_number_of_workers() {
 fn nothing_is_changed_while_workers_are_not_heard() {
     let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
     (simulated.latency_s, simulated.n_heard) = (1e-3, 12);
-    let mut tunlets = [built_in("worker-count").expect("it is built in")];
-    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 10);
+    let run = run(&mut simulated, &[], 10);
     assert!(run.decisions.is_empty(), "{:#?}", run.decisions);
 }
 
@@ -62,8 +62,7 @@ fn nothing_is_changed_while_workers_are_not_heard() {
 fn its_reason_names_the_numbers_it_follows_from() {
     let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
     simulated.latency_s = 1e-3;
-    let mut tunlets = [built_in("worker-count").expect("it is built in")];
-    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 10);
+    let run = run(&mut simulated, &[], 10);
     let [first, .., last] = &run.decisions[..] else { panic!("24 are too many") };
     let reason = &first.1.reason;
     assert!(reason.contains("messages of a single size, 1.01 ms"), "{reason}");
@@ -89,10 +88,7 @@ fn check_fitted(first: u32, each_s: f64, expected: u32) {
     let mut simulated = Simulated::new(N_WORKERS, |_, _, _| 5e-6);
     // The network of the run has the same cost, so the trial of the change keeps it.
     (simulated.latency_s, simulated.byte_s, simulated.nw) = (each_s, 1e-10, first);
-    let model = fitted(0.1, each_s);
-    let options = [("worker-count", &[("model", model.as_str())] as &[_])];
-    let mut tunlets = [built_in("worker-count").expect("it is built in")];
-    let run = Run::new(&mut simulated, &application(&options), &mut tunlets, 12);
+    let run = run(&mut simulated, &[("model", &fitted(0.1, each_s))], 12);
     assert_eq!(simulated.nw, expected, "{:#?}", run.decisions);
     assert!(
         run.decisions.iter().all(|(_, decision)| decision.reason.contains("by the fitted models"))
