@@ -42,15 +42,16 @@ fn add(
 /// Returns the launcher's facts about an unfinished run, and everything that was measured.
 pub fn unfinished(record: &RunRecord) -> (RunFacts, MeasuredRun) {
     let header = record.header();
+    let start = &header.start;
     let mut facts = RunFacts {
         sintonia_version: header.sintonia_version.clone(),
-        run: header.run_id.clone(),
-        command: header.command.clone(),
-        started_s: header.started_s,
+        run: start.run_id.clone(),
+        command: start.command.clone(),
+        started_s: start.started_s,
         shm_dir: "/dev/shm".into(),
         ..RunFacts::default()
     };
-    let files = left_files(record, &header.run_id);
+    let files = left_files(record, &start.run_id);
     for path in files.iter().filter(|path| is_snapshot(path)) {
         let contents = snapshot::read(path).unwrap_or_default();
         let kept = contents.entries.into_iter().find_map(|entry| match entry {

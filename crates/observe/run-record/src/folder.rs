@@ -119,7 +119,9 @@ impl RunRecord {
         if let Some(what) = kept.and_then(|kept| missing_in(&kept, summary)) {
             return Err(RecordError::WouldLoseInformation { path: self.dir.join(SUMMARY), what });
         }
-        self.write_json(SUMMARY, summary)
+        let path = self.dir.join(SUMMARY);
+        let text = json(&path, summary)?;
+        self.replace(&path, &text)
     }
 
     /// Writes the HTML report, replacing an existing one as a whole; returns its path.
@@ -292,12 +294,6 @@ impl RunRecord {
         let path = self.dir.join(HEADER);
         let text = json(&path, header)?;
         self.replace(&path, &checked_json::seal(&text))
-    }
-
-    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), RecordError> {
-        let path = self.dir.join(name);
-        let text = json(&path, value)?;
-        self.replace(&path, &text)
     }
 
     /// Replaces a file, which is not forced to the disk: that would cost 10 ms and more for each file of each run.

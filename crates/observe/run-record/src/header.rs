@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Facts known when a run starts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
+    /// Name by which collectors and analyzer identify the run.
+    pub run_id: String,
     /// Command after `--`, as typed.
     pub command: Vec<String>,
     /// Start time of the command, in seconds since 1970.
@@ -16,8 +18,6 @@ pub struct RunStart {
     pub host: String,
     /// Id of the process that writes the record.
     pub pid: u32,
-    /// Name by which collectors and analyzer identify the run.
-    pub run_id: String,
 }
 
 /// Content of `run.json`: identity and state of a record.
@@ -27,16 +27,9 @@ pub struct RunHeader {
     pub format_version: u32,
     /// Version of Sintonia that wrote the record.
     pub sintonia_version: String,
-    /// Name by which collectors and analyzer identify the run.
-    pub run_id: String,
-    /// Command after `--`, as typed.
-    pub command: Vec<String>,
-    /// Start time of the command, in seconds since 1970.
-    pub started_s: f64,
-    /// Host on which the record was written.
-    pub host: String,
-    /// Id of the process that wrote the record.
-    pub pid: u32,
+    /// Facts known when the run started.
+    #[serde(flatten)]
+    pub start: RunStart,
     /// State of the record.
     pub state: RunState,
     /// Checksums of the files when the record became whole, by name; empty in records of versions before checksums.
@@ -67,11 +60,7 @@ impl From<RunStart> for RunHeader {
         Self {
             format_version: FORMAT_VERSION,
             sintonia_version: env!("CARGO_PKG_VERSION").to_owned(),
-            run_id: start.run_id,
-            command: start.command,
-            started_s: start.started_s,
-            host: start.host,
-            pid: start.pid,
+            start,
             state: RunState::Running,
             checksums: BTreeMap::new(),
         }

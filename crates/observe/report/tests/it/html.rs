@@ -47,10 +47,6 @@ fn what_a_program_wrote_is_a_page() {
     assert!(
         page.contains("&lt;b&gt;r.json") && page.contains("the slowest") && !page.contains("<b>")
     );
-}
-
-#[test]
-fn what_a_malleable_program_wrote_is_a_page() {
     let page = html::resizes(&sample::resizes(), "<b>r");
     assert!(
         page.contains("Ranks over time") && page.contains("&lt;b&gt;") && !page.contains("<b>r")

@@ -11,12 +11,7 @@ pub(crate) fn no_mpi() -> Summary {
         sintonia_version: full.sintonia_version,
         command: vec!["./a.out".to_owned()],
         started_s: full.started_s,
-        outcome: CommandOutcome {
-            exit_code: Some(3),
-            signal: None,
-            complete: true,
-            ..CommandOutcome::default()
-        },
+        outcome: CommandOutcome { exit_code: Some(3), complete: true, ..CommandOutcome::default() },
         wall_s: 0.002,
         ..Summary::default()
     }
@@ -25,12 +20,8 @@ pub(crate) fn no_mpi() -> Summary {
 /// Returns a run that ended by a signal, in which two ranks were killed.
 pub(crate) fn killed() -> Summary {
     let mut summary = sample::summary_of(4);
-    summary.outcome = CommandOutcome {
-        exit_code: None,
-        signal: Some(9),
-        complete: true,
-        ..CommandOutcome::default()
-    };
+    summary.outcome =
+        CommandOutcome { signal: Some(9), complete: true, ..CommandOutcome::default() };
     for idx in [1, 3] {
         summary.ranks[idx].end = "ended without MPI_Finalize".to_owned();
         summary.ranks[idx].last_seen_in = Some("MPI_Recv".to_owned());

@@ -21,8 +21,8 @@ fn a_record_is_a_record_from_its_first_moment() {
     RunRecord::create(&path, start()).unwrap();
     let record = RunRecord::open(&path).unwrap();
     assert_eq!(record.state(), RunState::Running);
-    assert_eq!(record.header().command, ["mpirun", "./a b"]);
-    assert_eq!(record.header().run_id, "r-1");
+    assert_eq!(record.header().start.command, ["mpirun", "./a b"]);
+    assert_eq!(record.header().start.run_id, "r-1");
     assert!(matches!(record.read_summary(), Err(RecordError::NoSummary { .. })));
     assert!(record.events().unwrap().is_none());
     let error = RunRecord::create(&path, start()).unwrap_err();

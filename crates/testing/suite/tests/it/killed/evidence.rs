@@ -122,7 +122,7 @@ impl Evidence {
 
     #[track_caller]
     fn check_nothing_left(&self) {
-        let start = format!("sintonia-{}-", self.record.header().run_id);
+        let start = format!("sintonia-{}-", self.record.header().start.run_id);
         let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
         let left: Vec<_> = entries
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
