@@ -52,13 +52,10 @@ impl Check<'_> {
         let what = format!("event `{}`", event.name);
         let part = Part { line: event.line, what, attribute: None };
         let function = self.probeable(&part, &event.function);
-        if let Some(facts) = &function
-            && !facts.inlined_in.is_empty()
-        {
+        if let Some(callers) = function.as_ref().and_then(inlined_in) {
             let sentence = format!(
-                "`{}` was inlined in {}, and is not seen there; compile it with `__attribute__((noinline))`",
-                event.function,
-                names(&facts.inlined_in)
+                "`{}` was inlined in {callers}, and is not seen there; compile it with `__attribute__((noinline))`",
+                event.function
             );
             self.report(Level::Warning, &part, &event.function, &sentence);
         }
@@ -87,12 +84,8 @@ impl Check<'_> {
     /// Every call must pass a sync point: otherwise some ranks would change and others would not.
     fn sync(&mut self, point: &TuningPoint) {
         let part = part_of(point);
-        let Some(facts) = self.probeable(&part, &point.sync_function) else {
-            return;
-        };
-        if facts.inlined_in.is_empty() {
-            return;
-        }
+        let facts = self.probeable(&part, &point.sync_function);
+        let Some(callers) = facts.as_ref().and_then(inlined_in) else { return };
         let (level, remedy) = if point.is_forced {
             (Level::Warning, "it is changed only where the function itself is called")
         } else {
@@ -101,11 +94,8 @@ impl Check<'_> {
                 "take another function, compile it with `__attribute__((noinline))`, or add `force = true`",
             )
         };
-        let sentence = format!(
-            "its sync point `{}` was inlined in {}; {remedy}",
-            point.sync_function,
-            names(&facts.inlined_in)
-        );
+        let sentence =
+            format!("its sync point `{}` was inlined in {callers}; {remedy}", point.sync_function);
         self.report(level, &part, &point.sync_function, &sentence);
     }
 
@@ -159,10 +149,9 @@ impl Check<'_> {
 
     fn replace(&mut self, part: &Part, function: &str, by: &str) {
         let facts = self.probeable(part, function);
-        if let Some(facts) = facts.as_ref().filter(|facts| !facts.inlined_in.is_empty()) {
-            let copies = names(&facts.inlined_in);
+        if let Some(callers) = facts.as_ref().and_then(inlined_in) {
             let sentence =
-                format!("`{function}` was inlined in {copies}, and is not replaced there");
+                format!("`{function}` was inlined in {callers}, and is not replaced there");
             self.report(Level::Warning, part, function, &sentence);
         }
         if ChangeKind::library_of(by).is_some() {
@@ -233,12 +222,12 @@ fn part_of(point: &TuningPoint) -> Part {
     Part { line: point.line, what, attribute: None }
 }
 
-/// Joins names as `a`, `b` and `c`.
-fn names(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => quoted.concat(),
+/// Returns the functions with inlined copies, as `a`, `b` and `c`; `None` if there are none.
+fn inlined_in(facts: &FunctionFacts) -> Option<String> {
+    let quoted: Vec<String> = facts.inlined_in.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last()? {
+        (only, []) => Some(only.clone()),
+        (last, rest) => Some(format!("{} and {last}", rest.join(", "))),
     }
 }
 

@@ -51,7 +51,7 @@ function taskRow(task, now) {
   ]);
 }
 
-// What a person should know of a node: its journal was damaged, or it has dropped something.
+// Warnings about a node: its journal was damaged, or it has dropped something.
 function notes(node) {
   const { n_brief, n_tasks_max, n_outputs_dropped, output_bytes_max } = node.kept ?? {};
   const kept = [];
@@ -74,7 +74,7 @@ function show(state) {
   root.dataset.updates = Number(root.dataset.updates ?? 0) + 1;
 }
 
-// What is asked for: what is new, with the key that this page was opened with.
+// Address of the news since the last update, with the key that this page was opened with.
 function address() {
   const query = new URLSearchParams(QUERY);
   query.set('after', samples.length ? samples.at(-1).at_ms : 0);

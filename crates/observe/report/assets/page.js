@@ -1,4 +1,4 @@
-// What every script of the page uses: errors kept where a test finds them, and numbers as people read them.
+// Shared by all scripts of the page: errors, kept where a test finds them, and numbers as people read them.
 
 const root = document.documentElement;
 root.dataset.errors = '';

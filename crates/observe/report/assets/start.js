@@ -113,7 +113,7 @@ async function startTimeline(frame) {
   testTimeline(timeline);
 }
 
-// What was decoded, for a test to compare with what was packed.
+// Sums over the decoded columns, for a test to compare with those that were packed.
 function noteDecoded(lanes) {
   const sumOf = value => lanes.reduce((sum, lane) => sum + value(lane), 0);
   const total = column => column.reduce((sum, value) => sum + value, 0);

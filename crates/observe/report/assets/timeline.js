@@ -35,7 +35,7 @@ class Timeline {
     });
   }
 
-  // What is under a point of the canvas.
+  // Text about the call under a point of the canvas.
   textAt(x, y) {
     const lane = this.lanes[this.view.laneAt(y)];
     if (!lane || x < GUTTER) return '';
@@ -63,7 +63,7 @@ class Timeline {
   }
 }
 
-// How a span of time divides into computation and classes of calls; a lane covers it as it does a row of pixels.
+// Shares of computation and of the classes of calls in a span of time, which a lane fills like a row of pixels.
 class Shares {
   constructor(fromNs, toNs, nClasses) {
     this.fromNs = fromNs;

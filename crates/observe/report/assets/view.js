@@ -1,4 +1,4 @@
-// What part of the timeline is in sight, and how it is moved.
+// Visible part of the timeline, and its moves.
 
 const GUTTER = 56;
 const AXIS = 22;

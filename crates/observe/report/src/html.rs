@@ -281,7 +281,7 @@ fn row(term: &Term) -> Markup {
     html! {
         tr {
             th class={ "depth" (term.depth) } scope="row" { (term.name) }
-            td.wide { (svg::bar(term.value, grade)) }
+            td.wide { (svg::stacked(&[(term.value, grade)])) }
             td.number { (percent(term.value)) }
             td class=(grade) { (grade) }
             td.meaning { (term.meaning) }

@@ -11,12 +11,7 @@ const SPARK_HEIGHT: f64 = 20.0;
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 58.0;
 
-/// Draws a horizontal bar for a share in 0..=1, in the color of `class`.
-pub(super) fn bar(share: f64, class: &str) -> Markup {
-    stacked(&[(share, class)])
-}
-
-/// Draws a horizontal bar of parts that sum to at most 1, from the left.
+/// Draws a horizontal bar of parts that sum to at most 1, from the left, each in the color of a class.
 pub(super) fn stacked(parts: &[(f64, &str)]) -> Markup {
     let mut end = 0.0;
     let boxes: Vec<(f64, f64, &str)> = parts
@@ -125,7 +120,7 @@ mod tests {
 
     #[track_caller]
     fn check(share: f64, expected_width: &str) {
-        let drawn = bar(share, "good").into_string();
+        let drawn = stacked(&[(share, "good")]).into_string();
         assert!(drawn.contains(&format!("x=\"0\" width=\"{expected_width}\"")), "{drawn}");
     }
 

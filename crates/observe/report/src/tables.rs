@@ -13,7 +13,7 @@ use run_record::{FunctionTotals, Summary};
 /// Text in place of a share.
 const OUTSIDE: &str = "outside";
 
-/// Where a table is shown.
+/// Medium that shows a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     Terminal { is_wide: bool },

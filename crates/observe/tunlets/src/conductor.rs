@@ -163,15 +163,7 @@ impl Conductor {
         let points = self.application.tuning_points.iter().map(|point| point.name.clone());
         let (mode, tunlets, points) = (self.mode, self.tunlets.names(), points.collect());
         self.record(now_s, TuningEvent::Begin { mode, tunlets, points, n_ranks });
-        let actors = self.application.actors.iter();
-        let world = World {
-            n_ranks,
-            actors: actors
-                .map(|actor| (0..n_ranks).filter(|rank| actor.ranks.contains(*rank)).map(Rank))
-                .map(Iterator::collect)
-                .collect(),
-            values: self.values.clone(),
-        };
+        let world = World::of(&self.application, n_ranks, self.values.clone());
         self.tunlets.begin(&self.application, &world);
     }
 
@@ -304,9 +296,7 @@ impl Conductor {
     fn record(&mut self, time_s: f64, what: TuningEvent) {
         self.outputs.push(Output::Record(TuningLine { t_s: time_s, what }));
     }
-}
 
-impl Conductor {
     /// Undoes the changes of a turn.
     fn undo(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
         for change in &mut turn.changes {

@@ -2,8 +2,7 @@
 
 use crate::built_in::built_in;
 use crate::tunlet::{TunletError, TunletSpec, World};
-use app_description::{Actor, Application, nearest};
-use events::Rank;
+use app_description::{Application, nearest};
 
 /// Number of ranks of the simulated run in which tunlets begin.
 const N_RANKS: u32 = 64;
@@ -15,13 +14,7 @@ const N_RANKS: u32 = 64;
 pub fn rehearse(name: &str, application: &Application) -> Result<(), TunletError> {
     let Some(mut tunlet) = built_in(name) else { return Ok(()) };
     check_options(&tunlet.spec(), application)?;
-    let ranks =
-        |actor: &Actor| (0..N_RANKS).filter(|rank| actor.ranks.contains(*rank)).map(Rank).collect();
-    let world = World {
-        n_ranks: N_RANKS,
-        actors: application.actors.iter().map(ranks).collect(),
-        values: vec![None; application.tuning_points.len()],
-    };
+    let world = World::of(application, N_RANKS, vec![None; application.tuning_points.len()]);
     tunlet.begin(application, &world).map(|_| ())
 }
 

@@ -3,7 +3,7 @@
 //! Events and tuning points are positions in the lists of the [`Application`]; a tunlet looks them up by
 //! name once, in [`Tunlet::begin`].
 
-use app_description::Application;
+use app_description::{Actor, Application};
 use events::{Moments, Rank, Value};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -33,6 +33,16 @@ pub struct World {
     /// Known value of each tuning point when the tunlet begins, which is in `MPI_Init`: values that the program
     /// sets later arrive as [`News::Applied`] with `is_own` false.
     pub values: Vec<Option<Value>>,
+}
+
+impl World {
+    /// Returns the world of a program with `n_ranks` ranks, given the known values of its tuning points.
+    pub(crate) fn of(application: &Application, n_ranks: u32, values: Vec<Option<Value>>) -> Self {
+        let ranks = |actor: &Actor| {
+            (0..n_ranks).filter(|rank| actor.ranks.contains(*rank)).map(Rank).collect()
+        };
+        Self { n_ranks, actors: application.actors.iter().map(ranks).collect(), values }
+    }
 }
 
 /// Level of detail in which a tunlet wants an event.

@@ -18,7 +18,7 @@ pub fn metrics(node: &NodeStatus, all: &[NodeStatus]) -> String {
     let n_of = |presence| all.iter().filter(|node| node.presence == presence).count();
     let presences = [Presence::Up, Presence::Silent, Presence::Stopping, Presence::Left];
     let values = presences.map(|presence| (presence.to_string(), n_of(presence) as f64));
-    text.family("nodes", "gauge", "Nodes that this one knows, itself among them, by presence.");
+    text.family("nodes", "Nodes that this one knows, itself among them, by presence.");
     values.iter().for_each(|(presence, n)| text.labeled("nodes", ("presence", presence), *n));
     text.lines
 }
@@ -54,11 +54,7 @@ impl Text {
             self.one("load_index", "Relative speed times cores for each task.", index);
         }
         if let Some(load) = node.load {
-            self.family(
-                "load_state",
-                "gauge",
-                "1 for the node's current load state, 0 for the others.",
-            );
+            self.family("load_state", "1 for the node's current load state, 0 for the others.");
             for word in [NodeLoadState::Receiver, NodeLoadState::Neutral, NodeLoadState::Sender] {
                 let value = if word == load { 1.0 } else { 0.0 };
                 self.labeled("load_state", ("state", &word.to_string()), value);
@@ -102,17 +98,17 @@ impl Text {
             ("output_dropped_bytes_total", "Bytes of that output.", node.kept.output_bytes_dropped),
         ];
         for (name, help, n) in families {
-            self.family(name, "counter", help);
-            self.sample(name, "", n as f64);
+            self.one(name, help, n as f64);
         }
     }
 
     fn one(&mut self, name: &str, help: &str, value: f64) {
-        self.family(name, "gauge", help);
+        self.family(name, help);
         self.sample(name, "", value);
     }
 
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
+    fn family(&mut self, name: &str, help: &str) {
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
         self.line(format_args!("# HELP sintonia_{name} {help}"));
         self.line(format_args!("# TYPE sintonia_{name} {kind}"));
     }

@@ -75,11 +75,9 @@ fn table<'a>(resizes: &[&'a Resize]) -> Table<&'a Resize> {
 
 fn change(resize: &Resize) -> String {
     let Resize { from, to, .. } = resize;
-    let how = outcome(resize);
-    if resize.outcome == ResizeOutcome::Done {
-        format!("{from} → {to}")
-    } else {
-        format!("{from} → {to} {how}")
+    match resize.outcome {
+        ResizeOutcome::Done => format!("{from} → {to}"),
+        _ => format!("{from} → {to} {}", outcome(resize)),
     }
 }
 

@@ -11,7 +11,12 @@ pub struct TimelineBuilder {
     kept: Vec<Kept>,
     operations: Vec<OperationName>,
     operation_idx: HashMap<String, u32>,
-    numbering: Numbering,
+    /// Last number used for sends (true) and for receives in each direction; numbers start at 1.
+    ///
+    /// The n-th message from one rank to another is taken by the n-th receive. MPI keeps the order of messages between
+    /// two ranks only within a tag and communicator, which a timeline does not contain; so a line between two calls is
+    /// likely, but not proven.
+    last_numbers: HashMap<(Direction, bool), u32>,
     n_left_out: u64,
     left_out_ns_max: u64,
 }
@@ -84,7 +89,7 @@ impl TimelineBuilder {
             operation: self.operation(event.operation, event.class),
             call_site: small(event.call_site),
             peer: event.peer.unwrap_or(NONE),
-            message: direction.map_or(0, |direction| self.numbering.next(direction, event.role)),
+            message: direction.map_or(0, |direction| self.next_number(direction, event.role)),
             role: event.role,
         };
         self.kept.push(kept);
@@ -120,6 +125,13 @@ impl TimelineBuilder {
         self.operations.push(OperationName { name: name.to_owned(), class: class.to_owned() });
         self.operation_idx.insert(name.to_owned(), idx);
         idx
+    }
+
+    /// Returns the number of the next message sent (or received) in this direction.
+    fn next_number(&mut self, direction: Direction, role: MessageRole) -> u32 {
+        let number = self.last_numbers.entry((direction, role == MessageRole::Send)).or_default();
+        *number = number.wrapping_add(1);
+        *number
     }
 
     fn thin(&mut self) {
@@ -197,25 +209,6 @@ impl Direction {
 struct MessageKey {
     direction: Direction,
     number: u32,
-}
-
-/// Last number used for sends and for receives in each direction; numbers start at 1.
-///
-/// The n-th message from one rank to another is taken by the n-th receive. MPI keeps the order of messages between
-/// two ranks only within a tag and communicator, which a timeline does not contain; so a line between two calls is
-/// likely, but not proven.
-#[derive(Debug, Default)]
-struct Numbering {
-    last: HashMap<(Direction, bool), u32>,
-}
-
-impl Numbering {
-    /// Returns the number of the next message sent (or received) in this direction.
-    fn next(&mut self, direction: Direction, role: MessageRole) -> u32 {
-        let number = self.last.entry((direction, role == MessageRole::Send)).or_default();
-        *number = number.wrapping_add(1);
-        *number
-    }
 }
 
 #[cfg(test)]

@@ -16,17 +16,15 @@ const NARROW: Style = Style { color: false, width: 60 };
 const WIDE: Style = Style { color: false, width: 140 };
 
 #[test]
-fn nodes_are_lines() {
+fn nodes_and_tasks_are_lines() {
     let (_, nodes) = sample::nodes();
     insta::assert_snapshot!("nodes", balance::nodes(&nodes, WIDE));
     insta::assert_snapshot!("nodes_narrow", balance::nodes(&nodes, NARROW));
     assert!(balance::nodes(&nodes, Style { color: true, ..USUAL }).contains("\u{1b}[31msilent"));
-}
-
-#[test]
-fn tasks_are_lines() {
     let (now_ms, tasks) = sample::tasks();
     insta::assert_snapshot!("tasks", balance::tasks(&tasks, now_ms, USUAL));
+    let (now_ms, explanation) = sample::explanation();
+    insta::assert_snapshot!("explained", balance::explanation(&explanation, now_ms, USUAL));
 }
 
 #[test]
@@ -48,12 +46,6 @@ fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
         is_brief: false,
     };
     insta::assert_snapshot!("ended", balance::ended(&tasks[1].task, &ended, NARROW));
-}
-
-#[test]
-fn a_task_is_explained() {
-    let (now_ms, explanation) = sample::explanation();
-    insta::assert_snapshot!("explained", balance::explanation(&explanation, now_ms, USUAL));
 }
 
 fn queues() -> Queues {

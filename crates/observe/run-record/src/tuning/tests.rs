@@ -80,6 +80,7 @@ fn a_cut_at_any_byte_costs_one_line_and_later_ones_follow() {
         (1..).zip(&whole).filter(|(_, b)| **b == b'\n').map(|(n, _)| n).collect();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tuning.jsonl");
+    assert_eq!(read(&path).unwrap(), None, "no file");
     for cut in 0..=whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
         TuningWriter::open(&path).unwrap().append(&story()[3]).unwrap();
@@ -91,12 +92,6 @@ fn a_cut_at_any_byte_costs_one_line_and_later_ones_follow() {
         let is_torn = cut != 0 && !ends.iter().any(|end| *end == cut || *end == cut + 1);
         assert_eq!(found.problems.len(), usize::from(is_torn), "cut at {cut}");
     }
-}
-
-#[test]
-fn a_file_that_is_not_there_has_no_lines() {
-    let dir = tempfile::tempdir().unwrap();
-    assert_eq!(read(&dir.path().join("tuning.jsonl")).unwrap(), None);
 }
 
 #[test]

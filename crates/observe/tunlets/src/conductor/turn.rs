@@ -64,7 +64,8 @@ impl Turn {
     }
 
     fn is_acting(&self) -> bool {
-        self.changes.iter().any(|change| change.state.is_acting())
+        let is_idle = |state: &_| matches!(state, ChangeState::Applied { .. } | ChangeState::Over);
+        !self.changes.iter().all(|change| is_idle(&change.state))
     }
 }
 
@@ -77,13 +78,13 @@ impl ChangeState {
             Self::Applied { .. } | Self::Over => None,
         }
     }
-
-    fn is_acting(&self) -> bool {
-        !matches!(self, Self::Applied { .. } | Self::Over)
-    }
 }
 
 impl ChangeInProgress {
+    fn holds(&self) -> bool {
+        matches!(self.state, ChangeState::Applied { .. })
+    }
+
     fn finish(self) -> Option<TuningEvent> {
         let decision = self.decision;
         let unmeasured = || "the run ended before its effect was measured".to_owned();
@@ -359,11 +360,5 @@ impl Conductor {
             let (decision, reason) = (change.decision, reason.to_owned());
             self.record(now_s, TuningEvent::Kept { decision, reason });
         }
-    }
-}
-
-impl ChangeInProgress {
-    fn holds(&self) -> bool {
-        matches!(self.state, ChangeState::Applied { .. })
     }
 }
