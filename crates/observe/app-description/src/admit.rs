@@ -57,22 +57,14 @@ impl TuningPoint {
 mod tests {
     use super::*;
     use events::Value::{Float, Int};
-    use events::{ProbePoint, ValueType};
 
-    fn point(kind: Option<ValueType>, range: Option<(f64, f64, Option<f64>)>) -> TuningPoint {
-        TuningPoint {
-            name: "p".to_owned(),
-            actor: 0,
-            change: ChangeKind::Variable("p".to_owned()),
-            kind,
-            range: range.map(|(low, high, step)| Range { low, high, step }),
-            sync_function: "f".to_owned(),
-            sync_place: ProbePoint::Entry,
-            is_repeated: false,
-            is_forced: false,
-            limit: 0.05,
-            line: 1,
-        }
+    fn point(fields: &str) -> TuningPoint {
+        let (application, problems) = crate::read(&format!(
+            "format = 1\nprogram = 'x'\nactors = {{ a = '0' }}\n[[tuning_point]]\nname = 'p'\nactor = 'a'\n\
+             at = {{ function = 'f', at = 'entry' }}\n{fields}"
+        ));
+        assert_eq!(problems, []);
+        application.unwrap().tuning_points.remove(0)
     }
 
     /// Checks the admitted value, or the reason of the refusal.
@@ -84,33 +76,33 @@ mod tests {
 
     #[test]
     fn a_value_is_in_range_on_a_step_and_of_the_type() {
-        let float = point(Some(ValueType::F64), Some((0.05, 1.0, None)));
+        let float = point("type = 'double'\nrange = [0.05, 1]");
         check(&float, Float(0.38), "Float(0.38)");
         check(&float, Int(1), "Float(1.0)");
         check(&float, Float(1.01), "`1.01` is outside the range of `p`; choose from 0.05 to 1");
         check(&float, Float(f64::NAN), "`NaN` is outside the range of `p`; choose from 0.05 to 1");
-        let whole = point(Some(ValueType::I32), Some((1.0, 1024.0, None)));
+        let whole = point("type = 'int'\nrange = [1, 1024]");
         check(&whole, Float(3.0), "Int(3)");
         let expected = "`3.5` is no int32, the type of `p`; round it or choose another";
         check(&whole, Float(3.5), expected);
-        let stepped = point(Some(ValueType::F64), Some((0.1, 1.0, Some(0.1))));
+        let stepped = point("type = 'double'\nrange = [0.1, 1]\nstep = 0.1");
         check(&stepped, Float(0.1 + 0.2), &format!("Float({:?})", 0.1 + 2.0 * 0.1));
         check(&stepped, Float(1.0), "Float(1.0)");
         check(&stepped, Float(0.25), "`0.25` is no step of `p`; choose 0.1 plus a multiple of 0.1");
-        let powers = point(Some(ValueType::U8), Some((4.0, 64.0, Some(4.0))));
+        let powers = point("type = 'uint8'\nrange = [4, 64]\nstep = 4");
         check(&powers, Int(12), "Int(12)");
         check(&powers, Int(13), "`13` is no step of `p`; choose 4 plus a multiple of 4");
     }
 
     #[test]
     fn a_switch_is_on_or_off() {
-        let mut switch = point(None, None);
+        let switch = point("replace = { function = 'f', by = 'g' }");
         check(&switch, Float(1.0), "Int(1)");
         check(&switch, Int(0), "Int(0)");
         check(&switch, Int(2), "`p` is a switch: use 1 or 0, not `2`");
         check(&switch, Float(0.5), "`p` is a switch: use 1 or 0, not `0.5`");
-        switch.change = ChangeKind::Load("x.so".to_owned());
-        check(&switch, Int(1), "Int(1)");
-        check(&switch, Int(0), "`p` is a switch: use 1 (it stays on), not `0`");
+        let load = point("load = 'x.so'");
+        check(&load, Int(1), "Int(1)");
+        check(&load, Int(0), "`p` is a switch: use 1 (it stays on), not `0`");
     }
 }

@@ -229,15 +229,13 @@ fn list<'a>(
     key: &'static str,
     findings: &mut Findings<'a>,
 ) -> &'a [LocatedValue<'a>] {
-    match fields.get(key).map(|node| (node, node.get_ref())) {
-        None => &[],
-        Some((_, DeValue::Array(items))) => items,
-        Some((node, _)) => {
-            let sentence = format!("`{key}` is written with single brackets; write `[[{key}]]`");
-            findings.error(&node.span(), sentence);
-            &[]
-        }
-    }
+    let Some(node) = fields.get(key) else { return &[] };
+    let DeValue::Array(items) = node.get_ref() else {
+        let sentence = format!("`{key}` is written with single brackets; write `[[{key}]]`");
+        findings.error(&node.span(), sentence);
+        return &[];
+    };
+    items
 }
 
 #[cfg(test)]

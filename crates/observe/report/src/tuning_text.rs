@@ -122,11 +122,9 @@ pub(crate) fn outcome_words(decision: &DecisionSummary) -> String {
     let word = OUTCOMES.iter().find(|(outcome, _)| *outcome == decision.outcome);
     let word = word.map_or("", |(_, word)| word);
     let why = match (decision.outcome, &decision.effect) {
-        (DecisionOutcome::Kept | DecisionOutcome::Undone, Some(effect)) if effect.change < 0.0 => {
-            format!("iterations {} faster", percent(-effect.change))
-        }
         (DecisionOutcome::Kept | DecisionOutcome::Undone, Some(effect)) => {
-            format!("iterations {} slower", percent(effect.change))
+            let direction = if effect.change < 0.0 { "faster" } else { "slower" };
+            format!("iterations {} {direction}", percent(effect.change.abs()))
         }
         _ => harmless(&decision.outcome_reason),
     };

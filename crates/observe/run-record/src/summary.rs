@@ -333,16 +333,17 @@ fn count(n: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn summary(n_ranks: usize, calls: u64, records: u64, complete: bool) -> Summary {
+    type Facts = (usize, u64, u64, bool);
+
+    fn summary((n_ranks, calls, records, complete): Facts) -> Summary {
         let tool = ToolCost { calls, records, ..ToolCost::default() };
         let outcome = CommandOutcome { complete, ..CommandOutcome::default() };
         Summary { n_ranks, tool, outcome, ..Summary::default() }
     }
 
     #[track_caller]
-    fn check(kept: (usize, u64, u64, bool), new: (usize, u64, u64, bool), expected: Option<&str>) {
-        let of = |it: (usize, u64, u64, bool)| summary(it.0, it.1, it.2, it.3);
-        assert_eq!(missing_in(&of(kept), &of(new)).as_deref(), expected);
+    fn check(kept: Facts, new: Facts, expected: Option<&str>) {
+        assert_eq!(missing_in(&summary(kept), &summary(new)).as_deref(), expected);
     }
 
     #[test]

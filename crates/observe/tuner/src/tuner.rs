@@ -106,7 +106,7 @@ impl<O: Outlet> Tuner<O> {
             if let Some(key) = self.directory.process(rank) {
                 self.order_queue.forget(key);
             }
-            self.feed(Input::RankGone { rank });
+            self.feed(Input::RankGone(rank));
         }
         let name = |address: &CodeAddress<'_>| self.outlet.name(address);
         if let Some(numbers) = self.efficiencies.take(now_s, self.directory.present().len(), name) {

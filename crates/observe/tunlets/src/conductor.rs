@@ -101,7 +101,7 @@ impl Conductor {
     pub fn hear(&mut self, now_s: f64, input: Input) -> Vec<Output> {
         match input {
             Input::RankAppeared { rank, n_ranks } => self.appear(now_s, rank, n_ranks),
-            Input::RankGone { rank } => {
+            Input::RankGone(rank) => {
                 self.present.remove(&rank);
                 self.tell_turn(rank, None, &ActionReport::Gone);
             }

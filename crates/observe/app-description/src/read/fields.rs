@@ -53,18 +53,15 @@ impl<'a> Findings<'a> {
 
     /// Returns the value if it is nonempty text; otherwise reports a problem.
     pub(super) fn word(&mut self, what: &str, node: &'a LocatedValue<'a>) -> Option<Word<'a>> {
-        match node.get_ref() {
-            DeValue::String(text) if !text.is_empty() => Some(Word { text, at: node.span() }),
-            DeValue::String(_) => {
-                self.error(&node.span(), format!("{what} is empty; write a name"));
-                None
+        let sentence = match node.get_ref() {
+            DeValue::String(text) if !text.is_empty() => {
+                return Some(Word { text, at: node.span() });
             }
-            other => {
-                let given = given(other);
-                self.error(&node.span(), format!("{what} is {given}; write text in quotes"));
-                None
-            }
-        }
+            DeValue::String(_) => format!("{what} is empty; write a name"),
+            other => format!("{what} is {}; write text in quotes", given(other)),
+        };
+        self.error(&node.span(), sentence);
+        None
     }
 
     /// Returns the value if it is a finite number; otherwise reports a problem.

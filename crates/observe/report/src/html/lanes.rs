@@ -75,9 +75,7 @@ fn sites(summary: &Summary, timeline: &Timeline) -> BTreeMap<usize, String> {
 /// Returns all lanes, each column by column, in the order in which `assets/lane.js` reads them.
 fn data(timeline: &Timeline) -> String {
     let mut packed = Packed::default();
-    for lane in &timeline.lanes {
-        pack(&mut packed, lane);
-    }
+    timeline.lanes.iter().for_each(|lane| pack(&mut packed, lane));
     packed.into_text()
 }
 

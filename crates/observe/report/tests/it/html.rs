@@ -99,13 +99,9 @@ fn a_browser_draws_a_million_calls() {
 }
 
 #[test]
-fn a_trace_without_calls_is_said_to_be_empty() {
+fn a_timeline_says_what_it_lacks() {
     let page = html::page(&sample::summary(), Some(&Timeline::default()));
     assert!(page.contains("No call was recorded."));
-}
-
-#[test]
-fn calls_left_out_are_counted() {
     let timeline = Timeline { n_left_out: 7, left_out_ns_max: 300, ..sample::timeline(2, 100) };
     let page = html::page(&sample::summary(), Some(&timeline));
     assert!(page.contains("7 calls of at most 300 ns are left out"));

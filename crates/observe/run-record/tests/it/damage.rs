@@ -4,23 +4,22 @@ use checked_json::seal;
 use run_record::resize_file::ResizeLines;
 use run_record::{RunRecord, RunStart, Summary};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Number of places tried in each file, from its first to its last byte.
 const N_PLACES: usize = 150;
 
-fn sample() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/run-v1/whole")
+fn copy_sample(dir: &Path) {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/run-v1/whole");
+    for entry in fs::read_dir(sample).unwrap().flatten() {
+        fs::copy(entry.path(), dir.join(entry.file_name())).unwrap();
+    }
 }
 
 /// Creates a finished record of this version with the content of the sample.
 fn record(dir: &Path) -> RunRecord {
     let mut record = RunRecord::create(dir, RunStart::default()).unwrap();
-    for entry in fs::read_dir(sample()).unwrap().flatten() {
-        if entry.file_name() != "run.json" {
-            fs::copy(entry.path(), dir.join(entry.file_name())).unwrap();
-        }
-    }
+    copy_sample(dir);
     record.finish().unwrap();
     RunRecord::open(dir).unwrap()
 }
@@ -92,9 +91,7 @@ fn a_file_that_is_not_what_was_written_is_refused() {
 #[test]
 fn a_damaged_file_without_checksum_is_read_or_refused() {
     let dir = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(sample()).unwrap().flatten() {
-        fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
-    }
+    copy_sample(dir.path());
     let record = RunRecord::open(dir.path()).unwrap();
     for name in ["regions.parquet", "events.parquet", "summary.json", "tuning.jsonl"] {
         let path = dir.path().join(name);

@@ -15,10 +15,7 @@ pub enum Input {
         n_ranks: u32,
     },
     /// A rank ended, or no longer accepts orders.
-    RankGone {
-        /// The rank.
-        rank: Rank,
-    },
+    RankGone(Rank),
     /// Current values of tuning points in the program, by position.
     Values(Vec<(usize, Value)>),
     /// A rank passed a measurement point.

@@ -1,7 +1,6 @@
 //! `search` finds the minimum of a noisy function within its budget, and finds it again when it moves.
 
 use crate::simulated::{application, noise};
-use app_description::Application;
 use events::Value;
 use tunlets::{Applied, IterationNews, News, Tunlet, World, built_in};
 
@@ -35,15 +34,12 @@ impl Bowl {
     }
 }
 
-fn options(points: &str) -> Application {
-    application(&[("search", &[("points", points), ("budget", "40"), ("repeats", "3")])])
-}
-
 /// Returns the tunlet after its start in a program with these values, as far as it is told them.
 fn begun(points: &str, values: Vec<Option<Value>>) -> Box<dyn Tunlet> {
     let mut search = built_in("search").expect("it is built in");
     let world = World { values, ..World::default() };
-    search.begin(&options(points), &world).expect("the description has all");
+    let options = [("points", points), ("budget", "40"), ("repeats", "3")];
+    search.begin(&application(&[("search", &options)]), &world).expect("the description has all");
     search
 }
 

@@ -49,7 +49,7 @@ fn make(simulation: &mut Simulation, step: &Move) {
         }
         Move::Die(rank) => {
             simulation.processes.remove(&Rank(rank));
-            simulation.hear(Input::RankGone { rank: Rank(rank) });
+            simulation.hear(Input::RankGone(Rank(rank)));
         }
         Move::TakeOrder(rank)
         | Move::LoseOrder(rank)

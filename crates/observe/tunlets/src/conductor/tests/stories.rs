@@ -190,7 +190,7 @@ fn ranks_that_end_are_not_waited_for() {
     simulation.decide(1, NW, 7);
     simulation.settle();
     simulation.processes.remove(&Rank(2));
-    simulation.hear(Input::RankGone { rank: Rank(2) });
+    simulation.hear(Input::RankGone(Rank(2)));
     iterate(&mut simulation, &[1.0; 6]);
     check(&simulation, &["1 applied", "1 effect", "1 kept"]);
     simulation.decide(1, NW, 8);
