@@ -256,14 +256,10 @@ struct Item<'a> {
 }
 
 impl Item<'_> {
-    fn start(&self) -> usize {
-        let lines = self.text.split_inclusive('\n').take(self.line.saturating_sub(1));
-        lines.map(str::len).sum()
-    }
-
     /// Returns the location of a word in quotes, or the start of the item if it is not found.
     fn word(&self, word: &str) -> Range<usize> {
-        let start = self.start();
+        let lines = self.text.split_inclusive('\n').take(self.line.saturating_sub(1));
+        let start: usize = lines.map(str::len).sum();
         let item = &self.text[start..];
         let end = item.find("\n[").unwrap_or(item.len());
         let quoted = ['"', '\'']
@@ -283,12 +279,11 @@ impl Item<'_> {
         let own = |(_, table): &(Range<usize>, &DeTable<'_>)| {
             self.attribute.is_none_or(|name| is_called(table, name))
         };
-        let mut here = tables.filter(|(at, _)| self.line_of(at) == self.line).filter(own);
+        let line_of = |at: &Range<usize>| {
+            DescriptionProblem::at(self.text, at, Level::Error, String::new()).line
+        };
+        let mut here = tables.filter(|(at, _)| line_of(at) == self.line).filter(own);
         here.find_map(|(_, table)| Some(table.get(key)?.span()))
-    }
-
-    fn line_of(&self, at: &Range<usize>) -> usize {
-        DescriptionProblem::at(self.text, at, Level::Error, String::new()).line
     }
 }
 

@@ -103,13 +103,15 @@ impl Conductor {
             Input::RankAppeared { rank, n_ranks } => self.appear(now_s, rank, n_ranks),
             Input::RankGone(rank) => {
                 self.present.remove(&rank);
-                self.tell_turn(rank, None, &ActionReport::Gone);
+                self.turn.iter_mut().for_each(|turn| turn.hear(rank, None, &ActionReport::Gone));
             }
             Input::Values(values) => self.learn(now_s, values),
             Input::Event(event) => self.pass(event),
             Input::Summary(summary) => self.tunlets.tell(&News::Summary(summary)),
             Input::Performance(numbers) => self.tunlets.tell(&News::Performance(numbers)),
-            Input::Report { action, rank, report } => self.tell_turn(rank, Some(action), &report),
+            Input::Report { action, rank, report } => {
+                self.turn.iter_mut().for_each(|turn| turn.hear(rank, Some(action), &report));
+            }
             Input::Tick => {}
         }
         self.advance(now_s);
@@ -119,7 +121,7 @@ impl Conductor {
     /// Ends all open decisions at the end of the run.
     pub fn finish(&mut self, now_s: f64) -> Vec<Output> {
         if let Some(turn) = self.turn.take() {
-            for entry in turn.finish() {
+            for entry in turn.changes.into_iter().filter_map(ChangeInProgress::finish) {
                 self.record(now_s, entry);
             }
         }
@@ -196,12 +198,6 @@ impl Conductor {
         }
     }
 
-    fn tell_turn(&mut self, rank: Rank, action: Option<u64>, report: &ActionReport) {
-        if let Some(turn) = &mut self.turn {
-            turn.hear(rank, action, report);
-        }
-    }
-
     /// Advances as far as possible.
     fn advance(&mut self, now_s: f64) {
         if self.n_ranks.is_none() {
@@ -213,7 +209,7 @@ impl Conductor {
         for (tunlet, text) in self.tunlets.lines() {
             self.record(now_s, TuningEvent::Said { tunlet, text });
         }
-        for (slot, point) in self.tunlets.take_foreign() {
+        for (slot, point) in std::mem::take(&mut self.tunlets.foreign) {
             let reason = "the tunlet did not request it, or another tunlet owns it".to_owned();
             self.tunlets.decline(slot, point, reason);
         }

@@ -33,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &LiveState) {
     }
     let [head, body, foot] = parts(area);
     frame.render_widget(Paragraph::new(header(state, area.width.into())), head);
-    state.saw(body.height.into());
+    state.n_in_sight.set(body.height.into());
     let lines = match state.tab {
         _ if state.snapshot.ranks.is_empty() && state.tab != Tab::Output => waiting(state),
         Tab::Overview => overview(state, body),

@@ -63,7 +63,7 @@ pub struct LiveState {
     /// Number of lines scrolled, by tab; in the output tab from its end.
     pub(super) scrolled: [usize; Tab::ALL.len()],
     /// Number of lines visible when last drawn, which limits scrolling.
-    n_in_sight: Cell<usize>,
+    pub(super) n_in_sight: Cell<usize>,
 }
 
 impl LiveState {
@@ -125,11 +125,6 @@ impl LiveState {
         KeyEffect::Redraw
     }
 
-    /// Records the number of visible lines.
-    pub(super) fn saw(&self, n_lines: usize) {
-        self.n_in_sight.set(n_lines);
-    }
-
     /// Returns the number of scrollable lines in the selected tab.
     fn n_lines(&self) -> usize {
         match self.tab {
@@ -163,7 +158,7 @@ mod tests {
     fn check(codes: &[KeyCode], expected_tab: Tab, expected_scrolled: usize) {
         let mut state = LiveState::new("mpirun".to_owned());
         state.update(sample::snapshot(100));
-        state.saw(21);
+        state.n_in_sight.set(21);
         for code in codes {
             assert_eq!(state.key(KeyEvent::from(*code)), KeyEffect::Redraw);
         }

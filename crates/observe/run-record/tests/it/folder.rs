@@ -35,8 +35,7 @@ fn a_finished_record_has_its_parts_and_no_spool() {
     let mut record = RunRecord::create(dir.path(), start()).unwrap();
     fs::write(record.spool_path("b"), "x").unwrap();
     fs::write(record.spool_path("a"), "x").unwrap();
-    let names: Vec<_> = record.spool_files().unwrap();
-    assert_eq!(names, [record.spool_path("a"), record.spool_path("b")]);
+    assert_eq!(record.spool_files().unwrap(), [record.spool_path("a"), record.spool_path("b")]);
 
     let summary = Summary { n_ranks: 3, elapsed_s: 1.5, ..Summary::default() };
     record.write_summary(&Summary::default()).unwrap();

@@ -120,9 +120,9 @@ impl Action {
     pub(super) fn step(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
         let is_late = self.deadline_s <= now_s;
         match (self.phase.clone(), self.coverage) {
-            (Phase::Preparing, Coverage::AllOrNone) => self.prepare_all(is_late, now_s, outputs),
-            (Phase::Preparing, Coverage::Each) => self.prepare_each(is_late, now_s, outputs),
-            (Phase::Committed, Coverage::AllOrNone) => self.complete_all(is_late, now_s, outputs),
+            (Phase::Preparing, Coverage::AllOrNone) => self.prepare_all(now_s, outputs),
+            (Phase::Preparing, Coverage::Each) => self.prepare_each(now_s, outputs),
+            (Phase::Committed, Coverage::AllOrNone) => self.complete_all(now_s, outputs),
             (Phase::Committed, Coverage::Each) => self.complete_each(is_late),
             (Phase::Withdrawing { reason }, _) => self.clear_up(is_late, reason),
         }
@@ -139,12 +139,7 @@ impl Action {
         }
     }
 
-    fn prepare_all(
-        &mut self,
-        is_late: bool,
-        now_s: f64,
-        outputs: &mut Vec<Output>,
-    ) -> Option<Ending> {
+    fn prepare_all(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
         let silent = self.ranks_that(|state| *state == State::Asked);
         let reason = match self.failure() {
             Some(reason) => reason,
@@ -152,7 +147,9 @@ impl Action {
                 self.commit(now_s, outputs);
                 return None;
             }
-            None if is_late => format!("rank {} did not answer in time", silent[0].0),
+            None if self.deadline_s <= now_s => {
+                format!("rank {} did not answer in time", silent[0].0)
+            }
             None => return None,
         };
         let ranks = self.ranks_that(|state| matches!(state, State::Asked | State::Ready { .. }));
@@ -160,13 +157,8 @@ impl Action {
         Some(Ending::Declined { reason })
     }
 
-    fn prepare_each(
-        &mut self,
-        is_late: bool,
-        now_s: f64,
-        outputs: &mut Vec<Output>,
-    ) -> Option<Ending> {
-        if is_late {
+    fn prepare_each(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
+        if self.deadline_s <= now_s {
             self.fail_those_that(|state| *state == State::Asked, "it did not answer in time");
         }
         if self.ranks_that(|state| *state == State::Asked).is_empty() {
@@ -175,26 +167,20 @@ impl Action {
         None
     }
 
-    fn complete_all(
-        &mut self,
-        is_late: bool,
-        now_s: f64,
-        outputs: &mut Vec<Output>,
-    ) -> Option<Ending> {
+    fn complete_all(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
         let waiting = self.ranks_that(State::may_still_happen);
         let reason = match self.first_failure() {
             Some(reason) => reason,
             None if waiting.is_empty() => {
-                let done = self.done();
-                let reason = "all its ranks ended".to_owned();
-                let is_done = !done.is_empty();
-                return Some(if is_done {
-                    Ending::Done(done)
-                } else {
+                let (done, reason) = (self.done(), "all its ranks ended".to_owned());
+                let is_none = done.is_empty();
+                return Some(if is_none {
                     Ending::Declined { reason }
+                } else {
+                    Ending::Done(done)
                 });
             }
-            None if is_late => {
+            None if self.deadline_s <= now_s => {
                 let n_late = waiting.len();
                 format!("{n_late} ranks, rank {} first, did not carry it out in time", waiting[0].0)
             }

@@ -23,7 +23,7 @@ pub struct TunletSet {
     /// Ended tunlets not yet reported: name and reason.
     endings: Vec<(String, String)>,
     /// Decisions about tuning points that the tunlet does not own: slot and point.
-    foreign: Vec<(usize, usize)>,
+    pub(super) foreign: Vec<(usize, usize)>,
 }
 
 struct TunletSlot {
@@ -247,10 +247,6 @@ impl TunletSet {
         slot.waiting.clear();
         slot.requests = Requests::default();
         self.endings.push((slot.name.clone(), reason));
-    }
-
-    pub(super) fn take_foreign(&mut self) -> Vec<(usize, usize)> {
-        std::mem::take(&mut self.foreign)
     }
 
     pub(super) fn forget_decisions(&mut self) {

@@ -58,11 +58,6 @@ impl Turn {
         }
     }
 
-    /// Ends all changes at the end of the run.
-    pub(super) fn finish(self) -> Vec<TuningEvent> {
-        self.changes.into_iter().filter_map(ChangeInProgress::finish).collect()
-    }
-
     fn is_acting(&self) -> bool {
         let is_idle = |state: &_| matches!(state, ChangeState::Applied { .. } | ChangeState::Over);
         !self.changes.iter().all(|change| is_idle(&change.state))
@@ -85,7 +80,8 @@ impl ChangeInProgress {
         matches!(self.state, ChangeState::Applied { .. })
     }
 
-    fn finish(self) -> Option<TuningEvent> {
+    /// Ends the change at the end of the run.
+    pub(super) fn finish(self) -> Option<TuningEvent> {
         let decision = self.decision;
         let unmeasured = || "the run ended before its effect was measured".to_owned();
         match self.state {

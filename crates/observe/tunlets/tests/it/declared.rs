@@ -11,17 +11,12 @@ fn specs_name_what_begin_asks_for() {
         assert_eq!(tunlet.spec(), spec);
         let world = tunlets::World::default();
         assert!(tunlet.begin(&application, &world).is_ok(), "{}", spec.name);
-        for event in &spec.needs_events {
+        for name in spec.needs_events.iter().chain(&spec.needs_points) {
             let mut without = application.clone();
-            without.events.retain(|other| other.name != *event);
-            let error = tunlet.begin(&without, &world).expect_err("it needs the event");
-            assert!(error.to_string().contains(event.as_str()), "{error}");
-        }
-        for point in &spec.needs_points {
-            let mut without = application.clone();
-            without.tuning_points.retain(|other| other.name != *point);
-            let error = tunlet.begin(&without, &world).expect_err("it needs the point");
-            assert!(error.to_string().contains(point.as_str()), "{error}");
+            without.events.retain(|other| other.name != *name);
+            without.tuning_points.retain(|other| other.name != *name);
+            let error = tunlet.begin(&without, &world).expect_err("it needs the event or point");
+            assert!(error.to_string().contains(name.as_str()), "{error}");
         }
     }
     assert!(built_in("no-such-tunlet").is_none());

@@ -15,9 +15,8 @@ fn best(simulated: &mut Simulated, cost: impl Fn(f64, f64) -> f64) -> u32 {
         cost(f64::from(n), simulated.iterate(0, 0.0).1)
     };
     let costs: Vec<f64> = (1..=N_WORKERS).map(cost_of).collect();
-    let lowest = costs.iter().copied().fold(f64::INFINITY, f64::min);
-    let at = costs.iter().position(|cost| *cost <= lowest).expect("there is a lowest");
-    u32::try_from(at + 1).expect("few workers")
+    let best = (1..).zip(costs).min_by(|a, b| a.1.total_cmp(&b.1));
+    best.expect("there are workers").0
 }
 
 #[track_caller]
