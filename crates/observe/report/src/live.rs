@@ -126,17 +126,12 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    #[track_caller]
-    fn check(snapshot: &Snapshot, expected: &str) {
-        assert_eq!(plain_line(snapshot), expected);
-    }
-
     #[test]
     fn a_line_for_each_state() {
         let waiting = Snapshot { state: "waiting for MPI".to_owned(), ..Snapshot::default() };
-        check(&waiting, "sintonia: 0 s waiting for MPI");
-        check(
-            &sample::snapshot(8),
+        assert_eq!(plain_line(&waiting), "sintonia: 0 s waiting for MPI");
+        assert_eq!(
+            plain_line(&sample::snapshot(8)),
             "sintonia: 12.5 s running, 8 ranks, parallel efficiency 60.1 % (68.9 % so far), \
              load balance 73.4 %, communication 93.9 %, 2.13 k calls/s, most time in MPI_Recv xfire.c:412",
         );

@@ -10,6 +10,7 @@ const N_TOGETHER: u32 = 100_000;
 /// Event with random-looking numbers, so that the file is large.
 fn event(number: u32) -> Event {
     let random = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let small = |random: u64| i32::try_from(random & 63).expect("below 64");
     let start_ns = 1_000_000 + 1_000 * u64::from(number) + (random >> 56);
     Event {
         world: 0,
@@ -27,10 +28,6 @@ fn event(number: u32) -> Event {
         more: 0,
         kind: RecordKind::from_number(0).expect("the first kind"),
     }
-}
-
-fn small(random: u64) -> i32 {
-    i32::try_from(random & 63).expect("below 64")
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
