@@ -56,7 +56,6 @@ pub struct Retention {
 
 impl OutcomeSummary {
     /// Describes for users how many tasks had which outcome.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let count = |count: &OutcomeCount| match &count.outcome {
             TaskOutcome::NotStarted(_) => format!("{} not started", count.n_tasks),
@@ -68,7 +67,6 @@ impl OutcomeSummary {
 
 impl Retention {
     /// Describes for users what was dropped and which option keeps more; `None` where nothing was dropped.
-    #[must_use]
     pub fn sentence(&self, node: &str) -> Option<String> {
         let Self { n_brief, n_outputs_dropped: n_outputs, output_bytes_dropped: n_bytes, .. } =
             self;

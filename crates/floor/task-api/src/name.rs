@@ -53,7 +53,6 @@ pub enum NameError {
 
 impl TaskName {
     /// Returns the range that holds this task alone.
-    #[must_use]
     pub fn alone(&self) -> TaskRange {
         TaskRange { home: self.home.clone(), first: self.number, last: self.number }
     }
@@ -61,13 +60,11 @@ impl TaskName {
 
 impl TaskRange {
     /// Number of tasks in the range.
-    #[must_use]
     pub fn n_tasks(&self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 
     /// Returns whether the range holds `number`.
-    #[must_use]
     pub fn holds(&self, number: u64) -> bool {
         self.first <= number && number <= self.last
     }

@@ -22,7 +22,6 @@ pub struct OutputText(pub Vec<u8>);
 
 impl Output {
     /// Number of bytes that are kept.
-    #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.stdout.0.len() + self.stderr.0.len()
     }

@@ -151,7 +151,6 @@ pub enum DaemonAnswer {
 
 impl ClientRequest {
     /// Node that has to answer, where it need not be the node that is asked.
-    #[must_use]
     pub fn home(&self) -> Option<&str> {
         match self {
             Self::Wait { tasks, .. } | Self::Cancel { tasks } => Some(&tasks.home),
@@ -170,7 +169,6 @@ impl ClientRequest {
 
 impl DaemonAnswer {
     /// Returns whether this answer completes its request.
-    #[must_use]
     pub fn is_last(&self) -> bool {
         !matches!(self, Self::Ended { n_left: 1.., .. })
     }

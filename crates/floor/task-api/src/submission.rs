@@ -142,13 +142,11 @@ impl Submission {
     }
 
     /// Number of tasks that it makes.
-    #[must_use]
     pub fn n_tasks(&self) -> u64 {
         self.array.map_or(1, |array| array.last.saturating_sub(array.first).saturating_add(1))
     }
 
     /// Title for users.
-    #[must_use]
     pub fn title(&self) -> &str {
         let program = || self.command.first().map_or("", String::as_str);
         self.name.as_deref().unwrap_or_else(|| program().rsplit('/').next().unwrap_or(""))

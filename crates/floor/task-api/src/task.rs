@@ -92,7 +92,6 @@ pub struct EndedTask {
 
 impl TaskOutcome {
     /// Returns whether the task exited with code 0.
-    #[must_use]
     pub fn is_success(&self) -> bool {
         *self == Self::Exit(0)
     }
@@ -100,7 +99,6 @@ impl TaskOutcome {
     /// Exit code with which a client that waited for the task reports the outcome: the task's own code; 128
     /// plus the signal, as in shells; 127 where it could not be started; 130 where it was canceled; 1 where
     /// it was lost.
-    #[must_use]
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Exit(code) => *code,

@@ -4,7 +4,9 @@
 //! the simulator) reports events to it, and carries out the actions that it returns:
 //!
 //! ```
-//! use balancing_policies::{DriverAction, Balance, Members, PolicyMessage, Moment, NodeId, NodeLoad, Peer, Policy};
+//! use balancing_policies::{
+//!     Balance, DriverAction, Members, Moment, NodeId, NodeLoad, Peer, Policy, PolicyMessage,
+//! };
 //! use std::sync::Arc;
 //!
 //! let peer = |id| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed: 1.0 };

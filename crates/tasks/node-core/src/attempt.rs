@@ -119,14 +119,12 @@ pub enum Killed {
 
 impl Work {
     /// Work of a submission; `around` is its execution context, shared with equal ones.
-    #[must_use]
     pub fn new(submission: &Submission, around: Arc<ExecContext>) -> Self {
         let title = submission.name.as_deref().map(Box::from);
         Self { title, words: submission.command.join("\0").into(), around }
     }
 
     /// Work whose command has the form of [`Self::words`].
-    #[must_use]
     pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<ExecContext>) -> Self {
         Self { title, words, around }
     }
@@ -137,13 +135,11 @@ impl Work {
     }
 
     /// Program and arguments with zero bytes between them.
-    #[must_use]
     pub fn words(&self) -> &str {
         &self.words
     }
 
     /// Title for users: the task's name, or its program's.
-    #[must_use]
     pub fn title(&self) -> &str {
         let program = self.words.split('\0').next().unwrap_or("");
         self.title.as_deref().unwrap_or_else(|| program.rsplit('/').next().unwrap_or(""))
@@ -152,7 +148,6 @@ impl Work {
 
 impl ExecContext {
     /// Execution context of a submission.
-    #[must_use]
     pub fn of(submission: &Submission) -> Self {
         Self {
             folder: submission.folder.clone(),
@@ -164,7 +159,6 @@ impl ExecContext {
 
 impl AttemptEnd {
     /// Outcome of the task, if it ended: a task that lost its lease or its node is run again.
-    #[must_use]
     pub fn outcome(&self) -> Option<TaskOutcome> {
         match self {
             Self::Exit(code) => Some(TaskOutcome::Exit(*code)),

@@ -115,7 +115,6 @@ impl DamageTotals {
 
 impl Book {
     /// An empty book of the node `me`.
-    #[must_use]
     pub fn new(me: NodeId, limits: BookLimits) -> Self {
         Self {
             me,
@@ -198,13 +197,11 @@ impl Book {
     }
 
     /// Number of the next task.
-    #[must_use]
     pub fn next_number(&self) -> u64 {
         self.next
     }
 
     /// The task with this number, if it is known and still kept.
-    #[must_use]
     pub fn task(&self, number: u64) -> Option<&Task> {
         self.tasks.get(number)
     }
@@ -215,56 +212,47 @@ impl Book {
     }
 
     /// All tasks that are kept one by one.
-    #[must_use]
     pub fn tasks(&self) -> &TaskTable {
         &self.tasks
     }
 
     /// Number of tasks that have not ended.
-    #[must_use]
     pub fn n_open(&self) -> u64 {
         self.tasks.len() - self.ended.len() as u64
     }
 
     /// Returns whether `n_tasks` more may be submitted.
-    #[must_use]
     pub fn has_room(&self, n_tasks: u64) -> bool {
         self.n_open().saturating_add(n_tasks) <= self.limits.n_open_max
     }
 
     /// Leases by the number of their task.
-    #[must_use]
     pub fn leases(&self) -> &BTreeMap<u64, Lease> {
         &self.leases
     }
 
     /// Lease of this share, if the node has it.
-    #[must_use]
     pub fn lease_of(&self, node: NodeId, share: InstanceId) -> Option<&Lease> {
         let lease = self.leases.get(&share.number)?;
         (lease.to == node && lease.instance == share.instance).then_some(lease)
     }
 
     /// Results of other nodes' tasks that their homes have not acknowledged.
-    #[must_use]
     pub fn foreign(&self) -> &BTreeMap<Attempt, EndedAttempt> {
         &self.foreign
     }
 
     /// Summary of tasks that ended long ago.
-    #[must_use]
     pub fn archive(&self) -> &OutcomeArchive {
         &self.archive
     }
 
     /// Damage found so far.
-    #[must_use]
     pub fn damages(&self) -> DamageTotals {
         self.damages
     }
 
     /// Amounts of what is kept of ended tasks, and of what was dropped.
-    #[must_use]
     pub fn kept(&self) -> Retention {
         let (n_outputs_dropped, output_bytes_dropped) = self.archive.dropped();
         Retention {

@@ -68,7 +68,6 @@ struct Roles {
 
 impl Core {
     /// A node with the contents of its journal.
-    #[must_use]
     pub fn new(options: CoreOptions, now: Now, book: Book, out: &mut impl Out) -> Self {
         out.timer(CoreTimer::Sweep, now.moment.plus_ms(SWEEP_MS));
         let holding = Holding::new(options.incarnation, options.first_number());
@@ -117,7 +116,6 @@ impl Core {
     }
 
     /// Book of the node.
-    #[must_use]
     pub fn book(&self) -> &Book {
         &self.node.book
     }

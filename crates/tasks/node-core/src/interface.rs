@@ -22,7 +22,6 @@ pub use crate::peer_message::{
 
 /// Returns the number of the node with this name. Two names with the same number are as unlikely as two files with
 /// the same CRC-32; a node whose number is taken is refused like one whose name is taken.
-#[must_use]
 pub fn node_id(name: &str) -> NodeId {
     NodeId(crc32fast::hash(name.as_bytes()))
 }

@@ -25,7 +25,6 @@ pub struct InstanceId {
 
 impl InstanceId {
     /// Attempt at this task of a home.
-    #[must_use]
     pub fn of_home(self, home: NodeId) -> Attempt {
         Attempt { task: TaskKey { home, number: self.number }, instance: self.instance }
     }
@@ -215,7 +214,6 @@ pub enum PeerError {
 impl PeerMessage {
     /// Returns whether the message may be sent only when everything that was decided before is on disk: a home must
     /// not forget to which node it gave a task, nor a result that it has acknowledged.
-    #[must_use]
     pub fn needs_disk(&self) -> bool {
         match self {
             Self::Offer { .. }
@@ -267,11 +265,9 @@ impl PeerMessage {
 
 /// Encodes clients' messages as JSON, which they are made for: it describes itself.
 mod as_json {
-    use serde::{
-        Deserialize, Deserializer, Serialize, Serializer,
-        de::{DeserializeOwned, Error as _},
-        ser::Error as _,
-    };
+    use serde::de::{DeserializeOwned, Error as _};
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<T, S>(value: &T, serializer: S) -> Result<S::Ok, S::Error>
     where

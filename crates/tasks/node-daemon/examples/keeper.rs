@@ -4,13 +4,11 @@
 //! waits for its end), `keeper speed N` (prints how many trivial tasks it starts and ends in a second).
 #![expect(clippy::print_stdout, reason = "a program of the command line")]
 
-use std::{
-    error::Error,
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::{Arc, mpsc},
-    time::{Duration, Instant},
-};
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 use node_core::interface::{
     Attempt, ExecContext, Job, KeeperEvent, KeeperOrder, NodeId, TaskKey, Work,

@@ -138,7 +138,6 @@ pub struct Stopper {
 
 impl Options {
     /// Options of a node without a cluster, with the usual times and bounds.
-    #[must_use]
     pub fn new(name: &str, state: &Path, measurement: Measurement, keeper: Vec<OsString>) -> Self {
         Self {
             name: name.to_owned(),
@@ -211,13 +210,11 @@ impl Daemon {
     }
 
     /// Address at which other nodes reach it: `host:port`; empty for a node without a cluster.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
     /// Handle that stops it.
-    #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper { wakes: self.wakes.clone() }
     }

@@ -37,7 +37,6 @@ pub struct MeasureOptions {
 }
 
 /// Measures this node; takes about a fifth of a second unless the speed is given.
-#[must_use]
 pub fn measure(options: &MeasureOptions) -> Measurement {
     let affinity = n_cores_by_affinity();
     let share = cores_by_quota(Path::new("/")).unwrap_or(f64::INFINITY);

@@ -1,9 +1,8 @@
 //! Random secrets in files that only their owner can read.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 /// Returns random bytes.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {

@@ -233,13 +233,11 @@ impl PageRequest {
     }
 
     /// Path, between the host and the query.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// Value of a name in the query, as written.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.into_iter().find(|(given, _)| *given == name).map(|(_, value)| value)

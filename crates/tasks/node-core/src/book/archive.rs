@@ -25,7 +25,6 @@ pub struct OutcomeArchive {
 
 impl OutcomeArchive {
     /// Outcome of a task, if it is known.
-    #[must_use]
     pub fn outcome(&self, number: u64) -> Option<TaskOutcome> {
         let (_, (last, brief)) = self.runs.range(..=number).next_back()?;
         (number <= *last).then(|| brief.outcome())
@@ -46,7 +45,6 @@ impl OutcomeArchive {
 
     /// Number of these tasks by outcome, with the last `n_runs_max` ranges of them. Tasks of which only counts are
     /// kept are included only where all tasks are asked for.
-    #[must_use]
     pub fn summary(&self, first: u64, last: u64, n_runs_max: usize) -> task_api::OutcomeSummary {
         let is_all = first <= 1 && last == u64::MAX;
         let mut counts = if is_all { self.counts.clone() } else { BTreeMap::new() };
@@ -72,13 +70,11 @@ impl OutcomeArchive {
     }
 
     /// Number of tasks in the summary.
-    #[must_use]
     pub fn n_tasks(&self) -> u64 {
         sum(self.runs(0, u64::MAX).map(ArchivedRange::n_tasks).chain(self.counts.values().copied()))
     }
 
     /// Number of tasks whose output was dropped, and its bytes.
-    #[must_use]
     pub fn dropped(&self) -> (u64, u64) {
         (self.n_outputs_dropped, self.output_bytes_dropped)
     }

@@ -153,7 +153,6 @@ pub enum JournalRecord {
 
 impl JournalRecord {
     /// Greatest number of an own task that the record names; 0 where it names none.
-    #[must_use]
     pub fn number_max(&self) -> u64 {
         match self {
             Self::Submitted { first, n_tasks, .. } => {
@@ -233,7 +232,6 @@ pub enum NotedEvent {
 
 impl OutcomeKind {
     /// Shortens an outcome.
-    #[must_use]
     pub fn of(outcome: &TaskOutcome) -> Self {
         match outcome {
             TaskOutcome::Exit(code) => Self::Exit(*code),
@@ -245,7 +243,6 @@ impl OutcomeKind {
     }
 
     /// Outcome, as far as it is kept.
-    #[must_use]
     pub fn outcome(self) -> TaskOutcome {
         match self {
             Self::Exit(code) => TaskOutcome::Exit(code),
@@ -284,7 +281,6 @@ pub struct EndRecord {
 
 impl EndRecord {
     /// End of a task that does not run.
-    #[must_use]
     pub fn without_run(
         number: u64,
         instance: u32,
@@ -324,7 +320,6 @@ pub enum Reason {
 
 impl Reason {
     /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
-    #[must_use]
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
@@ -338,7 +333,6 @@ impl Reason {
     }
 
     /// The other node, where one is involved.
-    #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         match self {
             Self::NotTaken(node, _)
@@ -353,7 +347,6 @@ impl Reason {
     }
 
     /// Describes the reason to users, with the node's name.
-    #[must_use]
     pub fn sentence(&self, node: &str) -> String {
         match self {
             Self::NotTaken(_, because) => format!("`{node}` did not take it: {because}"),

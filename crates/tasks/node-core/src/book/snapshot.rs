@@ -11,7 +11,6 @@ use crate::peer_message::SharedWork;
 impl Book {
     /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
     /// depend on are there twice.
-    #[must_use]
     pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<JournalRecord> {
         let around = ExecContext::of(submission);
         let (idx, is_new) = match self.shared.number(&around) {

@@ -61,73 +61,61 @@ impl Task {
     }
 
     /// Work that the task runs.
-    #[must_use]
     pub fn work(&self) -> &Arc<Work> {
         &self.work
     }
 
     /// Index in its array, where it belongs to one.
-    #[must_use]
     pub fn array_index(&self) -> Option<u64> {
         (self.array_index != NO_INDEX).then_some(self.array_index)
     }
 
     /// Time of submission, in ms since 1970.
-    #[must_use]
     pub fn submitted_ms(&self) -> u64 {
         self.submitted_ms
     }
 
     /// Number of times that it was given out to run.
-    #[must_use]
     pub fn instance(&self) -> u32 {
         self.instance
     }
 
     /// State of the task.
-    #[must_use]
     pub fn state(&self) -> TaskState {
         self.state
     }
 
     /// Node that the task is offered to, that holds it, runs it or ran it.
-    #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         (self.state != TaskState::Queued).then_some(self.node)
     }
 
     /// Returns whether the task waits here, and may be run.
-    #[must_use]
     pub fn is_queued(&self) -> bool {
         self.waits() && !self.is_uncertain
     }
 
     /// Returns whether the task waits here, as far as is known.
-    #[must_use]
     pub fn waits(&self) -> bool {
         self.state == TaskState::Queued
     }
 
     /// Returns whether records of the task may be missing, so that it may run elsewhere.
-    #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.is_uncertain
     }
 
     /// Returns whether the task has ended.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.state == TaskState::Ended
     }
 
     /// Returns whether a user asked to cancel the task.
-    #[must_use]
     pub fn is_cancel_requested(&self) -> bool {
         self.cancel_requested
     }
 
     /// Time of the last start, in ms since 1970.
-    #[must_use]
     pub fn started_ms(&self) -> Option<u64> {
         let more = self.more.as_ref()?;
         if let Some(end) = &more.end {
@@ -139,25 +127,21 @@ impl Task {
     }
 
     /// Time of the end, in ms since 1970, if it has ended.
-    #[must_use]
     pub fn ended_ms(&self) -> Option<u64> {
         Some(self.more.as_ref()?.end.as_ref()?.ended_ms)
     }
 
     /// Outcome, if it has ended.
-    #[must_use]
     pub fn outcome(&self) -> Option<&TaskOutcome> {
         Some(&self.more.as_ref()?.end.as_ref()?.outcome)
     }
 
     /// Output, as far as it is kept.
-    #[must_use]
     pub fn output(&self) -> Option<&Output> {
         self.more.as_ref()?.end.as_ref()?.output.as_deref()
     }
 
     /// Notes of the task, and the number of notes that are no longer kept.
-    #[must_use]
     pub fn notes(&self) -> (&[Note], u32) {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
     }

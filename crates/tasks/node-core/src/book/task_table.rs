@@ -32,13 +32,11 @@ struct ResolvedSinceLast {
 
 impl TaskTable {
     /// Number of tasks that wait here, and may be run.
-    #[must_use]
     pub fn n_queued(&self) -> u64 {
         self.queue.n_queued()
     }
 
     /// Number of tasks that wait here, including those that must not run yet.
-    #[must_use]
     pub fn n_waiting(&self) -> u64 {
         if self.n_uncertain == 0 {
             return self.n_queued();
@@ -47,7 +45,6 @@ impl TaskTable {
     }
 
     /// Number of uncertain tasks.
-    #[must_use]
     pub fn n_uncertain(&self) -> u64 {
         self.n_uncertain
     }

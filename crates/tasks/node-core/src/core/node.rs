@@ -51,7 +51,6 @@ pub(super) struct Node {
 
 impl CoreOptions {
     /// Options of a node with this name, one core, and the usual times.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,17 +1,13 @@
 //! Client side of the door, for programs that send requests to their node.
 
-use std::{
-    io,
-    os::unix::net::UnixStream,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 
 use task_api::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION};
 
-use super::{
-    ClientError, SOCKET,
-    message::{ANSWERS, MessageError, REQUESTS, read, write},
-};
+use super::message::{ANSWERS, MessageError, REQUESTS, read, write};
+use super::{ClientError, SOCKET};
 
 /// Connection to the daemon of this node.
 #[derive(Debug)]

@@ -1,23 +1,16 @@
 //! Connected client: checks its user, reads its requests and writes its answers.
 
-use std::{
-    io,
-    net::Shutdown,
-    os::unix::net::UnixStream,
-    sync::{
-        Arc,
-        mpsc::{Receiver, sync_channel},
-    },
-    thread,
-};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::{io, thread};
 
 use rustix::{net::sockopt::socket_peercred, process::geteuid};
 use task_api::{ClientRequest, DaemonAnswer};
 
-use super::{
-    ClientEvent, N_ANSWERS_MAX, Present, Shared,
-    message::{ANSWERS, MessageError, REQUESTS, read, write},
-};
+use super::message::{ANSWERS, MessageError, REQUESTS, read, write};
+use super::{ClientEvent, N_ANSWERS_MAX, Present, Shared};
 use node_core::interface::ClientId;
 
 /// Admits a client, or tells it why not.

@@ -1,17 +1,14 @@
 //! Network side of a daemon.
 
-use std::{
-    fmt,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::{Arc, mpsc::SyncSender},
-};
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 
 use super::{DaemonError, Options, Wake};
-use crate::{
-    links::{ClusterKey, LinkOptions},
-    members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation},
-};
+use crate::links::{ClusterKey, LinkOptions};
+use crate::members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation};
 use node_core::interface::CoreEvent;
 
 /// Options of a node in a cluster.
@@ -38,7 +35,6 @@ pub struct Warn(pub Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Warn {
     /// Discards all warnings.
-    #[must_use]
     pub fn nobody() -> Self {
         Self(Arc::new(|_| ()))
     }

@@ -55,7 +55,6 @@ pub struct FileDamage {
 
 impl OpenJournal {
     /// Warning to report to users until they remove the damaged file, whether it was damaged now or before.
-    #[must_use]
     pub(crate) fn file_warning(&self, damages: DamageTotals) -> Option<FileWarning> {
         let path = self.path.with_file_name(DAMAGED);
         let sentence = (0 < damages.n_times).then(|| sentence(damages, &path))?;
@@ -63,13 +62,11 @@ impl OpenJournal {
     }
 
     /// Bound on the task numbers that may be given out: whatever happens, none below it is given out again.
-    #[must_use]
     pub fn assigned_below(&self) -> u64 {
         self.mark.mark().next
     }
 
     /// Encoder of the blocks that follow.
-    #[must_use]
     pub fn encoder(&self) -> Encoder {
         Encoder::new(&self.name, self.sequence)
     }

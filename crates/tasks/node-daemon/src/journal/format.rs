@@ -93,13 +93,11 @@ struct Head {
 
 impl Encoder {
     /// Encoder for the node of this name, behind the block with this sequence number.
-    #[must_use]
     pub fn new(name: &str, sequence: u64) -> Self {
         Self { seed: blocks::seed_of(name), sequence }
     }
 
     /// Sequence number of the last block.
-    #[must_use]
     pub fn sequence(&self) -> u64 {
         self.sequence
     }

@@ -1,23 +1,20 @@
 //! Daemon's side of the socket: finds the keeper, or starts one.
 
-use std::{
-    ffi::OsString,
-    fs::{self, File},
-    io::{self, Read, Write},
-    os::unix::{net::UnixStream, process::CommandExt},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{Mutex, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use frame::{FrameBuffer, FrameError};
 
-use super::{
-    SOCKET,
-    protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION},
-};
+use super::SOCKET;
+use super::protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use node_core::interface::{KeeperEvent, KeeperOrder};
 
 /// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long

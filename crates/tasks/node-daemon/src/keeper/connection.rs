@@ -1,9 +1,8 @@
 //! Keeper's side of the socket: orders in, reports out, without blocking.
 
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    os::unix::net::UnixStream,
-};
+use std::io;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 
 use frame::{FrameBuffer, FrameError};
 

@@ -3,13 +3,12 @@
 //! It costs nothing per task: it holds the reading end of a pipe whose only writing end is the keeper's, so it
 //! wakes however the keeper ends.
 
-use std::{
-    ffi::OsString,
-    io::{self, Read, Write},
-    os::unix::process::CommandExt,
-    path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
-};
+use std::ffi::OsString;
+use std::io;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::process::Pid;
 

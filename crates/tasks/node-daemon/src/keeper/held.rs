@@ -1,10 +1,8 @@
 //! Ends that the daemon has not asked to forget, in the order in which they happened.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rustix::io::Errno;
 use task_api::{Output, OutputText};

@@ -1,14 +1,11 @@
 //! Finds processes of tasks that left their group, or whose keeper is dead, by the marks in their environment,
 //! which children inherit.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 

@@ -1,31 +1,24 @@
 //! Event loop of the keeper: one thread that waits for orders, output and ends.
 
-use std::{
-    collections::HashMap,
-    io::{self, Read},
-    os::unix::net::{UnixListener, UnixStream},
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::io;
+use std::io::Read;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
 
-use rustix::{
-    event::epoll,
-    net::sockopt::socket_peercred,
-    process::{Pid, Signal, geteuid},
-};
+use rustix::event::epoll;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Pid, Signal, geteuid};
 
-use super::{
-    KeeperError, KeeperOptions, boot_now,
-    connection::DaemonConnection,
-    guard::Guard,
-    held::{self, HeldEnds},
-    leftovers::{Whose, kill_marked},
-    pending_starts::PendingStarts,
-    place,
-    protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION},
-    reap, starting,
-    starting::WhyNot,
-    tasks::{RunningTask, never_ran},
-};
+use super::connection::DaemonConnection;
+use super::guard::Guard;
+use super::held::HeldEnds;
+use super::leftovers::{Whose, kill_marked};
+use super::pending_starts::PendingStarts;
+use super::protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION};
+use super::starting::WhyNot;
+use super::tasks::{RunningTask, never_ran};
+use super::{KeeperError, KeeperOptions, boot_now, held, place, reap, starting};
 use node_core::interface::{Attempt, AttemptEnd, Moment};
 
 const LISTENER: u64 = 0;

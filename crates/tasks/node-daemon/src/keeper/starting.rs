@@ -3,23 +3,18 @@
 //! The standard library can use `posix_spawn` here, which does not copy the keeper's memory: the program's name has
 //! a slash, and no code runs between fork and exec.
 
-use std::{
-    fs::{self, File},
-    io::{self, ErrorKind, PipeReader},
-    os::unix::process::CommandExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::fs::File;
+use std::io::{ErrorKind, PipeReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fs, io};
 
-use rustix::{
-    fs::{Access, access},
-    process::Pid,
-};
+use rustix::fs::{Access, access};
+use rustix::process::Pid;
 
-use super::{
-    leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK},
-    protocol::{Destination, StartAttempt},
-};
+use super::leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK};
+use super::protocol::{Destination, StartAttempt};
 
 /// Search path for programs when the task's environment has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";

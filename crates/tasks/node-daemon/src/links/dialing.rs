@@ -1,12 +1,9 @@
 //! Dials an address in a thread of its own, and again when the link has ended.
 
-use std::{
-    io,
-    net::{TcpStream, ToSocketAddrs},
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use super::{LinkError, Refusal, handshake::HandshakeSide, link, table::Common};
 use node_core::interface::NodeId;

@@ -1,13 +1,11 @@
 //! Key of a cluster: 32 random bytes in a file that only its owner can read.
 
 use crate::secrets;
-use std::{
-    fmt,
-    fs::File,
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 32;

@@ -1,22 +1,16 @@
 //! Link between two nodes: one thread reads the peer's messages, one writes those in its queue.
 
-use std::{
-    net::{Shutdown, TcpStream},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, RecvTimeoutError},
-    },
-    thread,
-    time::Duration,
-};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
-use super::{
-    LinkError, LinkEvent, Refusal,
-    handshake::{HandshakeResult, ended},
-    message_stream::{Incoming, MessageStreamError, Outgoing},
-    table::Common,
-};
+use super::handshake::{HandshakeResult, ended};
+use super::message_stream::{Incoming, MessageStreamError, Outgoing};
+use super::table::Common;
+use super::{LinkError, LinkEvent, Refusal};
 
 /// Turns a connection into a link, and reads it until it ends.
 ///

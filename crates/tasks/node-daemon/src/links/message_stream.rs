@@ -2,11 +2,10 @@
 //!
 //! A message is a frame, cut into as many records of the channel as it takes.
 
-use std::{
-    io::{self, Write},
-    net::TcpStream,
-    sync::Arc,
-};
+use std::io;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
 
 use channel::{Opener, Sealer, read_record};
 use frame::{First, Format};

@@ -1,15 +1,11 @@
 //! Table of links: which connections may become links, and the queues of their messages.
 
-use std::{
-    collections::{HashMap, HashSet},
-    net::{Shutdown, TcpStream},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    },
-    time::{Duration, Instant},
-};
+use std::collections::{HashMap, HashSet};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
 use node_core::interface::NodeId;

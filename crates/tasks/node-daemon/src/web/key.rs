@@ -1,11 +1,9 @@
 //! Key of a node's web pages.
 
 use crate::secrets;
-use std::{
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 const FILE: &str = "web-key";
 /// Number of random bytes in a key.
@@ -64,13 +62,11 @@ impl WebKey {
     }
 
     /// Path of the key in a node's folder.
-    #[must_use]
     pub fn path(folder: &Path) -> PathBuf {
         folder.join(FILE)
     }
 
     /// The secret.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }

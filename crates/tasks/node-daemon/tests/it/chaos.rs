@@ -3,14 +3,12 @@
 //!
 //! `CHAOS_TASKS` and `CHAOS_BLOWS` make the test longer, `CHAOS_SEED` repeats it.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::TcpListener,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use node_core::book::JournalRecord;
 use node_daemon::client::{Client, ClientError};

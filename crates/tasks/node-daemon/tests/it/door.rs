@@ -1,12 +1,11 @@
 //! Tests of the door of a node, with real clients.
 
-use std::{
-    io::{Read, Write},
-    os::unix::{fs::MetadataExt, net::UnixStream},
-    path::Path,
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use crate::{DEADLINE, until};
 use node_daemon::client_socket::{
@@ -15,7 +14,7 @@ use node_daemon::client_socket::{
 };
 use task_api::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION};
 
-/// A daemon that greets, and answers each [`Request::Nodes`] with no nodes.
+/// A daemon that greets, and answers each [`ClientRequest::Nodes`] with no nodes.
 struct Daemon {
     client_socket: Arc<ClientSocket>,
     gone: mpsc::Receiver<()>,

@@ -4,12 +4,10 @@ mod ahead;
 mod death;
 mod outcomes;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Child, Command},
-    sync::{Arc, mpsc},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Arc, mpsc};
 
 use crate::{DEADLINE, until};
 use node_core::interface::{

@@ -4,10 +4,8 @@ mod healthy;
 mod hostile;
 pub(crate) mod proxy;
 
-use std::{
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use crate::{DEADLINE, until};
 use node_core::interface::{NodeId, node_id};

@@ -1,17 +1,13 @@
 //! Tests of nodes that join, leave, die and find each other.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::until;
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage, node_id};
-use node_daemon::{
-    links::{ClusterKey, LinkOptions},
-    members::{Cluster, ClusterEvent, ClusterOptions, OnEvent},
-};
+use node_daemon::links::{ClusterKey, LinkOptions};
+use node_daemon::members::{Cluster, ClusterEvent, ClusterOptions, OnEvent};
 use task_api::Presence;
 
 /// Events that a node has received.

@@ -1,10 +1,8 @@
 //! Tests of links whose other side is not of the cluster, old, silent or lying.
 
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, TcpStream},
-    time::Instant,
-};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
 
 use proptest::prelude::*;
 
