@@ -32,8 +32,8 @@ enum Exchange {
 impl Balance {
     /// A node that knows no other yet. Nodes may share a seed: their ids make them draw different numbers.
     pub fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
-        let numbers = policy.rule.numbers();
-        let exchange = match policy.rule.initiative() {
+        let numbers = policy.rule.numbers;
+        let exchange = match policy.rule.spec.initiative {
             Initiative::Sender(make) => {
                 Exchange::SenderInitiated(SenderInitiated::new(make(numbers)))
             }
@@ -48,7 +48,7 @@ impl Balance {
     ///
     /// A node whose incarnation has grown is treated as new. A node that is not among its members does nothing.
     pub fn on_peers(&mut self, now: Moment, members: &Arc<Members>, out: &mut Vec<DriverAction>) {
-        let before = self.node.domain_members.members();
+        let before = &self.node.domain_members.members;
         let is_anew = |peer: &&crate::Peer| {
             before.peer(peer.id).is_some_and(|old| old.incarnation != peer.incarnation)
         };
@@ -89,7 +89,7 @@ impl Balance {
         message: PolicyMessage,
         out: &mut Vec<DriverAction>,
     ) {
-        let is_member = self.node.domain_members.members().position(from).is_some();
+        let is_member = self.node.domain_members.members.position(from).is_some();
         if !is_member || from == self.node.me {
             return;
         }

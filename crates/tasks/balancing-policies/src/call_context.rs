@@ -49,7 +49,7 @@ impl NodeContext {
     }
 
     fn measured(&self) -> RelativeLoad {
-        RelativeLoad::new(self.load, self.domain_members.members().mean_speed())
+        RelativeLoad::new(self.load, self.domain_members.members.mean_speed())
     }
 
     pub(crate) fn index(&self) -> f64 {
@@ -126,7 +126,7 @@ impl CallContext<'_> {
     /// Sends a message, unless its receiver is the node itself or no member.
     pub(crate) fn send(&mut self, to: NodeId, message: PolicyMessage) {
         let me = self.node.me;
-        if to != me && self.node.domain_members.members().position(to).is_some() {
+        if to != me && self.node.domain_members.members.position(to).is_some() {
             self.node.counts.all += 1;
             self.node.counts.messages += u64::from(message.is_information(me));
             self.out.push(DriverAction::Send { to, message });

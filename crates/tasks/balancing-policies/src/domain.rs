@@ -94,12 +94,12 @@ impl fmt::Display for Domain {
 /// Other nodes in a node's domain.
 #[derive(Clone, Debug)]
 pub(crate) struct DomainMembers {
-    domain: Domain,
-    members: Arc<Members>,
+    pub(crate) domain: Domain,
+    pub(crate) members: Arc<Members>,
     /// Position of the node itself; `None` where it is no member, and then the set is empty.
     position: Option<usize>,
     /// Neighbors in overlapping domains; they are always the same.
-    neighbors: Vec<NodeId>,
+    pub(crate) neighbors: Vec<NodeId>,
 }
 
 impl DomainMembers {
@@ -115,14 +115,6 @@ impl DomainMembers {
         domain_members
     }
 
-    pub(crate) fn members(&self) -> &Members {
-        &self.members
-    }
-
-    pub(crate) fn domain(&self) -> Domain {
-        self.domain
-    }
-
     /// Number of nodes that may ever be told.
     pub(crate) fn len(&self) -> usize {
         match (self.domain, self.position) {
@@ -130,11 +122,6 @@ impl DomainMembers {
             (Domain::Overlapping { .. }, _) => self.neighbors.len(),
             _ => self.members.len() - 1,
         }
-    }
-
-    /// In overlapping domains, number of nodes that share one with this node.
-    pub(crate) fn n_neighbors(&self) -> usize {
-        self.neighbors.len()
     }
 
     /// One of the nodes, by a number below [`Self::len`].

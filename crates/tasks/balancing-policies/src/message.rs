@@ -114,39 +114,36 @@ impl PolicyMessage {
 
     /// Appends the encoded message.
     pub fn encode(self, to: &mut Vec<u8>) {
-        to.push(self.kind());
+        let mut put = |kind: u8, numbers: &[&[u8]]| {
+            to.push(kind);
+            numbers.iter().for_each(|number| to.extend(*number));
+        };
         match self {
-            Self::State { new, old } => to.extend([code(new), code(old)]),
-            Self::Probe => {}
-            Self::AskState { operation }
-            | Self::Reject { operation }
-            | Self::Release { operation }
-            | Self::Nothing { operation } => to.extend(operation.to_le_bytes()),
-            Self::Subscribe { n_queued } => to.extend(n_queued.to_le_bytes()),
+            Self::State { new, old } => put(0, &[&[new as u8, old as u8]]),
+            Self::AskState { operation } => put(1, &[&operation.to_le_bytes()]),
             Self::StateIs { operation, state } => {
-                to.extend(operation.to_le_bytes());
-                to.push(code(state));
+                put(2, &[&operation.to_le_bytes(), &[state as u8]]);
             }
             Self::Request { operation, n_tasks, origin, n_hops } => {
-                to.extend(operation.to_le_bytes());
-                to.extend(n_tasks.to_le_bytes());
-                to.extend(origin.0.to_le_bytes());
-                to.push(n_hops);
+                let (operation, n_tasks) = (operation.to_le_bytes(), n_tasks.to_le_bytes());
+                put(3, &[&operation, &n_tasks, &origin.0.to_le_bytes(), &[n_hops]]);
             }
             Self::Accept { operation, n_tasks_max, load_permille } => {
-                to.extend(operation.to_le_bytes());
-                to.extend(n_tasks_max.to_le_bytes());
-                to.extend(load_permille.to_le_bytes());
+                let (operation, n_tasks_max) = (operation.to_le_bytes(), n_tasks_max.to_le_bytes());
+                put(4, &[&operation, &n_tasks_max, &load_permille.to_le_bytes()]);
             }
+            Self::Reject { operation } => put(5, &[&operation.to_le_bytes()]),
+            Self::Release { operation } => put(6, &[&operation.to_le_bytes()]),
+            Self::Subscribe { n_queued } => put(7, &[&n_queued.to_le_bytes()]),
+            Self::Probe => put(8, &[]),
             Self::Pull { operation, n_tasks_max } => {
-                to.extend(operation.to_le_bytes());
-                to.extend(n_tasks_max.to_le_bytes());
+                put(9, &[&operation.to_le_bytes(), &n_tasks_max.to_le_bytes()]);
             }
             Self::Grant { operation, n_tasks, n_left } => {
-                to.extend(operation.to_le_bytes());
-                to.extend(n_tasks.to_le_bytes());
-                to.extend(n_left.to_le_bytes());
+                let (operation, n_tasks) = (operation.to_le_bytes(), n_tasks.to_le_bytes());
+                put(10, &[&operation, &n_tasks, &n_left.to_le_bytes()]);
             }
+            Self::Nothing { operation } => put(11, &[&operation.to_le_bytes()]),
         }
     }
 
@@ -196,31 +193,6 @@ impl PolicyMessage {
             Self::Request { origin, .. } => origin != sender,
             _ => false,
         }
-    }
-
-    const fn kind(self) -> u8 {
-        match self {
-            Self::State { .. } => 0,
-            Self::AskState { .. } => 1,
-            Self::StateIs { .. } => 2,
-            Self::Request { .. } => 3,
-            Self::Accept { .. } => 4,
-            Self::Reject { .. } => 5,
-            Self::Release { .. } => 6,
-            Self::Subscribe { .. } => 7,
-            Self::Probe => 8,
-            Self::Pull { .. } => 9,
-            Self::Grant { .. } => 10,
-            Self::Nothing { .. } => 11,
-        }
-    }
-}
-
-const fn code(state: LoadState) -> u8 {
-    match state {
-        LoadState::Receiver => 0,
-        LoadState::Neutral => 1,
-        LoadState::Sender => 2,
     }
 }
 

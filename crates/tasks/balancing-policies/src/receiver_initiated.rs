@@ -146,7 +146,7 @@ impl ReceiverInitiated {
     }
 
     pub(crate) fn on_peers(&mut self, call: &mut CallContext<'_>) {
-        self.rule.on_peers(call.node.domain_members.members());
+        self.rule.on_peers(&call.node.domain_members.members);
         self.go_on(call);
     }
 
@@ -208,14 +208,14 @@ impl ReceiverInitiated {
 
     /// Number of waiting tasks that `node` must leave to faster nodes.
     fn n_kept_from(&self, call: &CallContext<'_>, node: NodeId) -> u32 {
-        let members = call.node.domain_members.members();
+        let members = &call.node.domain_members.members;
         let speed = members.peer(node).map_or(1.0, |peer| peer.speed);
         self.rule.n_kept_from(call.now, speed, members)
     }
 
     /// Number of waiting tasks that the node itself must leave to faster nodes.
     pub(crate) fn n_kept(&self, node: &NodeContext, now: Moment) -> u32 {
-        self.rule.n_kept_from(now, node.load.speed, node.domain_members.members())
+        self.rule.n_kept_from(now, node.load.speed, &node.domain_members.members)
     }
 
     pub(crate) fn on_grant(&mut self, call: &mut CallContext<'_>, from: NodeId, grant: Grant) {

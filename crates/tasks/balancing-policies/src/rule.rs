@@ -20,8 +20,8 @@ use std::str::FromStr;
 /// Rule by which nodes tell each other about their load, with its numbers, such as `periodic:1`.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    spec: &'static RuleSpec,
-    numbers: Numbers,
+    pub(crate) spec: &'static RuleSpec,
+    pub(crate) numbers: Numbers,
 }
 
 /// Numbers behind the name of a rule; those that it does not have are 0.
@@ -89,14 +89,6 @@ impl Rule {
     /// Returns whether nodes with room fetch tasks; otherwise nodes with tasks look for room.
     pub const fn is_receiver_initiated(self) -> bool {
         matches!(self.spec.initiative, Initiative::Receiver(_))
-    }
-
-    pub(crate) fn initiative(self) -> Initiative {
-        self.spec.initiative
-    }
-
-    pub(crate) fn numbers(self) -> Numbers {
-        self.numbers
     }
 }
 

@@ -121,12 +121,10 @@ impl SenderInitiated {
     pub(crate) fn on_peers(&mut self, call: &mut CallContext<'_>, before: &DomainMembers) {
         self.receivers.retain(|id| call.node.domain_members.reaches(id));
         let is_new_neighbor =
-            |id: NodeId| before.members().position(id).is_some() && !before.reaches(id);
-        for k in 0..call.node.domain_members.n_neighbors() {
-            let id = call.node.domain_members.nth(k);
-            if is_new_neighbor(id) {
-                self.on_reached(call, id);
-            }
+            |id: NodeId| before.members.position(id).is_some() && !before.reaches(id);
+        let neighbors = call.node.domain_members.neighbors.clone();
+        for id in neighbors.into_iter().filter(|id| is_new_neighbor(*id)) {
+            self.on_reached(call, id);
         }
         self.rule.begin(call);
     }

@@ -24,26 +24,23 @@ const NEUTRAL_MIDDLE: f64 = 0.5 * (RECEIVER_ENDS + SENDER_ENDS);
 /// Tasks per core that a node with free cores will take.
 const TASKS_PER_CORE: f64 = 1.33;
 
-/// Load state of a node, as other nodes see it.
+/// Load state of a node, as other nodes see it; messages carry its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadState {
     /// Takes local and remote tasks.
-    Receiver,
+    Receiver = 0,
     /// Takes local tasks only.
     #[default]
-    Neutral,
+    Neutral = 1,
     /// Asks other nodes to take tasks.
-    Sender,
+    Sender = 2,
 }
 
 impl std::fmt::Display for LoadState {
+    /// Writes the word that JSON has.
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str(match self {
-            Self::Receiver => "receiver",
-            Self::Neutral => "neutral",
-            Self::Sender => "sender",
-        })
+        self.serialize(to)
     }
 }
 

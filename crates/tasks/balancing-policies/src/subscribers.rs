@@ -147,7 +147,7 @@ impl Subscribers {
             self.n_fruitless_rounds += u32::from(N_SILENT_MAX <= self.n_silent);
             (self.n_silent, self.silent_since) = (0, call.now);
         }
-        let n_notified_max = match call.node.domain_members.domain() {
+        let n_notified_max = match call.node.domain_members.domain {
             Domain::Random { size } => self.n_per_wave.min(size as usize),
             _ => self.n_per_wave,
         };

@@ -70,7 +70,7 @@ impl ReceiverRule for Subscription {
 
     fn on_visit(&mut self, call: &mut CallContext<'_>, node: NodeId, visit: Visit) {
         if visit.n_asked <= visit.n_given {
-            self.repeat_visitors.came(call.now, node, call.node.domain_members.members());
+            self.repeat_visitors.came(call.now, node, &call.node.domain_members.members);
             self.subscribers.has_come(call.now, node);
             return;
         }
