@@ -72,7 +72,7 @@ pub(crate) fn unexpected(answer: &DaemonAnswer) -> anyhow::Error {
 pub(crate) fn failure(error: ClientError, location: &DaemonLocation) -> anyhow::Error {
     let words = location.words("--state");
     let why = match error {
-        ClientError::Refused { sentence } => return Refused.because(sentence).into(),
+        ClientError::Refused(sentence) => return Refused.because(sentence).into(),
         ClientError::NoDaemon { socket, source }
             if source.kind() == ErrorKind::PermissionDenied =>
         {
@@ -107,14 +107,14 @@ pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
 /// Refusal, or error for an answer to another question.
 pub(crate) fn other(answer: DaemonAnswer) -> ClientError {
     match answer {
-        DaemonAnswer::Refused { sentence } => ClientError::Refused { sentence },
+        DaemonAnswer::Refused { sentence } => ClientError::Refused(sentence),
         other => refused(&unexpected(&other)),
     }
 }
 
 /// Error of a daemon for an error of this program.
 pub(crate) fn refused(error: &anyhow::Error) -> ClientError {
-    ClientError::Refused { sentence: error.to_string() }
+    ClientError::Refused(error.to_string())
 }
 
 /// Time since 1970, in ms.

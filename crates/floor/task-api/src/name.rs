@@ -35,20 +35,14 @@ pub struct TaskRange {
 pub enum NameError {
     /// No number follows the node's name.
     #[error(
-        "`{text}` is not a task name; write `NODE.NUMBER` or `NODE.FIRST-LAST`, as `submit` printed it"
+        "`{0}` is not a task name; write `NODE.NUMBER` or `NODE.FIRST-LAST`, as `submit` printed it"
     )]
-    Shape {
-        /// The text as written.
-        text: String,
-    },
+    Shape(String),
     /// A node cannot have this name.
     #[error(
-        "`{text}` cannot be a node's name: use 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with `-` or `.`"
+        "`{0}` cannot be a node's name: use 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with `-` or `.`"
     )]
-    Node {
-        /// The text as written.
-        text: String,
-    },
+    Node(String),
 }
 
 impl TaskName {
@@ -81,7 +75,7 @@ pub fn check_node_name(text: &str) -> Result<(), NameError> {
     if (1..=NODE_NAME_BYTES_MAX).contains(&text.len()) && begins_well && text.bytes().all(fine) {
         return Ok(());
     }
-    Err(NameError::Node { text: text.to_owned() })
+    Err(NameError::Node(text.to_owned()))
 }
 
 impl fmt::Display for TaskName {
@@ -105,7 +99,7 @@ impl FromStr for TaskName {
     fn from_str(text: &str) -> Result<Self, NameError> {
         let range = text.parse::<TaskRange>()?;
         if range.first != range.last {
-            return Err(NameError::Shape { text: text.to_owned() });
+            return Err(NameError::Shape(text.to_owned()));
         }
         Ok(Self { home: range.home, number: range.first })
     }
@@ -115,7 +109,7 @@ impl FromStr for TaskRange {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let shape = || NameError::Shape { text: text.to_owned() };
+        let shape = || NameError::Shape(text.to_owned());
         let (home, numbers) = text.rsplit_once('.').ok_or_else(shape)?;
         check_node_name(home)?;
         let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));

@@ -100,22 +100,15 @@ pub struct NodeStatus {
 }
 
 impl std::fmt::Display for Presence {
+    /// Writes the word that JSON has.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Up => "up",
-            Self::Silent => "silent",
-            Self::Stopping => "stopping",
-            Self::Left => "left",
-        })
+        self.serialize(f)
     }
 }
 
 impl std::fmt::Display for NodeLoadState {
+    /// Writes the word that JSON has.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Receiver => "receiver",
-            Self::Neutral => "neutral",
-            Self::Sender => "sender",
-        })
+        self.serialize(f)
     }
 }

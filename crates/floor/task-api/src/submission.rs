@@ -68,18 +68,12 @@ pub enum SubmissionError {
     NoCommand,
     /// A text cannot be passed to a program.
     #[error(
-        "`{text}` contains a zero byte, or is a variable name with `=`; neither can be passed to a program"
+        "`{0}` contains a zero byte, or is a variable name with `=`; neither can be passed to a program"
     )]
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text(String),
     /// A path is relative.
-    #[error("the folder `{folder}` is not absolute: write it from `/`")]
-    Folder {
-        /// The path as written.
-        folder: String,
-    },
+    #[error("the folder `{0}` is not absolute: write it from `/`")]
+    Folder(String),
     /// The indices run backwards or are too many.
     #[error(
         "the array `{first}-{last}` is not valid; use 1 to {N_ARRAY_TASKS_MAX} indices, the smaller first"
@@ -92,20 +86,14 @@ pub enum SubmissionError {
     },
     /// The submission does not fit into a message.
     #[error(
-        "the command with its environment has {n_bytes} bytes, {SUBMISSION_BYTES_MAX} at most: put data into files"
+        "the command with its environment has {0} bytes, {SUBMISSION_BYTES_MAX} at most: put data into files"
     )]
-    TooLong {
-        /// Length of the submission in bytes.
-        n_bytes: usize,
-    },
+    TooLong(usize),
     /// More output is to be kept than fits into a message.
     #[error(
-        "`output_bytes_max` is {n_bytes}, {OUTPUT_BYTES_MAX} at most: have the whole output written to a folder"
+        "`output_bytes_max` is {0}, {OUTPUT_BYTES_MAX} at most: have the whole output written to a folder"
     )]
-    Output {
-        /// Bytes that were to be kept.
-        n_bytes: u32,
-    },
+    Output(u32),
     /// The task may never start.
     #[error("`n_starts_max` is 0: a task has to start at least once")]
     NoStart,
@@ -125,18 +113,18 @@ impl Submission {
             return Err(SubmissionError::NoStart);
         }
         if OUTPUT_BYTES_MAX < self.limits.output_bytes_max {
-            return Err(SubmissionError::Output { n_bytes: self.limits.output_bytes_max });
+            return Err(SubmissionError::Output(self.limits.output_bytes_max));
         }
         let bad = self.texts().find(|text| text.contains('\0'));
         let mut names = self.environment.iter().map(|(name, _)| name.as_str());
         let bad_name = names.find(|name| name.is_empty() || name.contains('='));
         if let Some(text) = bad.or(bad_name) {
-            return Err(SubmissionError::Text { text: text.to_owned() });
+            return Err(SubmissionError::Text(text.to_owned()));
         }
         let folders = [Some(&self.folder), self.limits.output_folder.as_ref()];
         if let Some(folder) = folders.into_iter().flatten().find(|folder| !folder.starts_with('/'))
         {
-            return Err(SubmissionError::Folder { folder: folder.clone() });
+            return Err(SubmissionError::Folder(folder.clone()));
         }
         self.check_size()
     }
@@ -160,7 +148,7 @@ impl Submission {
         }
         let n_bytes = self.texts().map(|text| text.len() + 4).sum();
         if SUBMISSION_BYTES_MAX < n_bytes {
-            return Err(SubmissionError::TooLong { n_bytes });
+            return Err(SubmissionError::TooLong(n_bytes));
         }
         Ok(())
     }

@@ -111,14 +111,9 @@ impl TaskOutcome {
 }
 
 impl std::fmt::Display for TaskState {
+    /// Writes the word that JSON has.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Queued => "queued",
-            Self::Offered => "offered",
-            Self::Leased => "leased",
-            Self::Running => "running",
-            Self::Ended => "ended",
-        })
+        self.serialize(f)
     }
 }
 

@@ -169,12 +169,12 @@ impl Book {
             JournalRecord::ForeignEnded(ended) => {
                 self.foreign.insert(ended.attempt, ended.clone());
             }
-            JournalRecord::Acknowledged { attempts } => {
+            JournalRecord::Acknowledged(attempts) => {
                 for attempt in attempts {
                     self.foreign.remove(attempt);
                 }
             }
-            JournalRecord::Next { number } => self.next = self.next.max(*number),
+            JournalRecord::Next(number) => self.next = self.next.max(*number),
             JournalRecord::Started { number, instance, at_ms } => {
                 self.start(*number, *instance, *at_ms)
             }
@@ -184,7 +184,7 @@ impl Book {
             JournalRecord::Damaged { at_ms, n_bytes, n_missing } => {
                 self.damages.add(*at_ms, *n_bytes, *n_missing);
             }
-            JournalRecord::Past { runs } => runs.iter().for_each(|run| self.archive.add(*run)),
+            JournalRecord::Past(runs) => runs.iter().for_each(|run| self.archive.add(*run)),
             JournalRecord::PastCounts { counts, n_outputs, n_bytes } => {
                 counts.iter().for_each(|(brief, n_tasks)| self.archive.count(*brief, *n_tasks));
                 self.archive.drop_outputs(*n_outputs, *n_bytes);

@@ -125,7 +125,7 @@ impl Roles {
     fn on(&mut self, event: CoreEvent, turn: &mut Turn<'_>) {
         match event {
             CoreEvent::FromClient { client, request } => self.on_client(client, request, turn),
-            CoreEvent::ClientGone { client } => {
+            CoreEvent::ClientGone(client) => {
                 self.waits.gone(Asker::Client(client));
                 self.gathering.gone(client);
                 self.relaying.gone(client, turn);
@@ -223,20 +223,20 @@ impl Roles {
                     lending.lend(to, n_back, turn);
                 }
             }
-            PeerMessage::Started { shares } => {
+            PeerMessage::Started(shares) => {
                 for (share, at_ms) in shares {
                     turn.node.book.started_elsewhere(from, share, at_ms);
                 }
             }
-            PeerMessage::Cancel { shares } => holding.on_cancel(from, &shares, turn),
-            PeerMessage::Ended { ends } => lending::on_ended(from, ends, turn),
-            PeerMessage::Acknowledged { shares } => {
+            PeerMessage::Cancel(shares) => holding.on_cancel(from, &shares, turn),
+            PeerMessage::Ended(ends) => lending::on_ended(from, ends, turn),
+            PeerMessage::Acknowledged(shares) => {
                 holding.on_acknowledged(from, &shares, turn);
             }
             PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, turn),
-            PeerMessage::AskGone { ask } => self.waits.gone(Asker::Peer(from, ask)),
+            PeerMessage::AskGone(ask) => self.waits.gone(Asker::Peer(from, ask)),
             PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, turn),
-            PeerMessage::HowAreYou { ask } => {
+            PeerMessage::HowAreYou(ask) => {
                 let status = Box::new(self.status(turn.node, turn.now));
                 turn.out.send(from, PeerMessage::IAm { ask, status });
             }

@@ -79,10 +79,7 @@ pub enum CoreEvent {
         request: ClientRequest,
     },
     /// A client has closed its connection.
-    ClientGone {
-        /// The client.
-        client: ClientId,
-    },
+    ClientGone(ClientId),
     /// Another node sends a message.
     FromPeer {
         /// Sender.

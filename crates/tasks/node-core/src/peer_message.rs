@@ -127,26 +127,14 @@ pub enum PeerMessage {
         /// Reason.
         because: String,
     },
-    /// To the home: tasks were started, at these times of the sender's clock. For users only.
-    Started {
-        /// The tasks, with the times in ms since 1970.
-        shares: Vec<(InstanceId, u64)>,
-    },
+    /// To the home: tasks were started, at these times of the sender's clock, in ms since 1970. For users only.
+    Started(Vec<(InstanceId, u64)>),
     /// From the home: end these tasks.
-    Cancel {
-        /// The tasks.
-        shares: Vec<InstanceId>,
-    },
+    Cancel(Vec<InstanceId>),
     /// To the home: tasks ended. Repeated until it is acknowledged.
-    Ended {
-        /// Their ends.
-        ends: Vec<SharedEnd>,
-    },
+    Ended(Vec<SharedEnd>),
     /// From the home: the ends of these tasks are on disk there, or do not matter.
-    Acknowledged {
-        /// The tasks.
-        shares: Vec<InstanceId>,
-    },
+    Acknowledged(Vec<InstanceId>),
     /// Asks a question for a client of the sender.
     Ask {
         /// Number that comes back in the answer.
@@ -155,16 +143,10 @@ pub enum PeerMessage {
         #[serde(with = "as_json")]
         request: ClientRequest,
     },
-    /// The client of a question has gone.
-    AskGone {
-        /// Number of the question.
-        ask: u64,
-    },
-    /// Asks for the node's status.
-    HowAreYou {
-        /// Number that comes back in the answer.
-        ask: u64,
-    },
+    /// The client of the question with this number has gone.
+    AskGone(u64),
+    /// Asks for the node's status; the number comes back in the answer.
+    HowAreYou(u64),
     /// Answers [`PeerMessage::HowAreYou`].
     IAm {
         /// Number of the question.
@@ -188,27 +170,18 @@ pub enum PeerMessage {
 #[non_exhaustive]
 pub enum PeerError {
     /// The message is too long.
-    #[error("a message of {n_bytes} bytes is longer than the {FRAME_BYTES_MAX} that nodes take")]
-    TooLong {
-        /// Length of the message in bytes.
-        n_bytes: usize,
-    },
+    #[error("a message of {0} bytes is longer than the {FRAME_BYTES_MAX} that nodes take")]
+    TooLong(usize),
     /// The message cannot be decoded.
     #[error(
         "a message of another node cannot be understood: run one version of Sintonia on all nodes"
     )]
-    Unknown {
-        /// Error of the decoder.
-        source: postcard::Error,
-    },
+    Unknown(#[from] postcard::Error),
     /// Bytes follow the message.
     #[error(
-        "a message of another node has {n_bytes} bytes too many: run one version of Sintonia on all nodes"
+        "a message of another node has {0} bytes too many: run one version of Sintonia on all nodes"
     )]
-    Trailing {
-        /// Number of these bytes.
-        n_bytes: usize,
-    },
+    Trailing(usize),
 }
 
 impl PeerMessage {
@@ -216,20 +189,19 @@ impl PeerMessage {
     /// not forget to which node it gave a task, nor a result that it has acknowledged.
     pub fn needs_disk(&self) -> bool {
         match self {
-            Self::Offer { .. }
-            | Self::Ended { .. }
-            | Self::Acknowledged { .. }
-            | Self::Answer { .. } => true,
+            Self::Offer { .. } | Self::Ended(_) | Self::Acknowledged(_) | Self::Answer { .. } => {
+                true
+            }
             Self::Taken { .. }
             | Self::Renew { .. }
             | Self::Renewed { .. }
             | Self::Returned { .. }
-            | Self::Started { .. }
-            | Self::Cancel { .. }
+            | Self::Started(_)
+            | Self::Cancel(_)
             | Self::Ask { .. }
-            | Self::AskGone { .. }
+            | Self::AskGone(_)
             | Self::Balance(_)
-            | Self::HowAreYou { .. }
+            | Self::HowAreYou(_)
             | Self::IAm { .. } => false,
         }
     }
@@ -239,9 +211,9 @@ impl PeerMessage {
     /// # Errors
     /// When it is longer than [`FRAME_BYTES_MAX`].
     pub fn encode(&self) -> Result<Vec<u8>, PeerError> {
-        let bytes = postcard::to_stdvec(self).map_err(|source| PeerError::Unknown { source })?;
+        let bytes = postcard::to_stdvec(self)?;
         if FRAME_BYTES_MAX < bytes.len() {
-            return Err(PeerError::TooLong { n_bytes: bytes.len() });
+            return Err(PeerError::TooLong(bytes.len()));
         }
         Ok(bytes)
     }
@@ -252,12 +224,11 @@ impl PeerMessage {
     /// When there are too many bytes, or they are no message.
     pub fn decode(bytes: &[u8]) -> Result<Self, PeerError> {
         if FRAME_BYTES_MAX < bytes.len() {
-            return Err(PeerError::TooLong { n_bytes: bytes.len() });
+            return Err(PeerError::TooLong(bytes.len()));
         }
-        let (message, rest) =
-            postcard::take_from_bytes(bytes).map_err(|source| PeerError::Unknown { source })?;
+        let (message, rest) = postcard::take_from_bytes(bytes)?;
         if !rest.is_empty() {
-            return Err(PeerError::Trailing { n_bytes: rest.len() });
+            return Err(PeerError::Trailing(rest.len()));
         }
         Ok(message)
     }

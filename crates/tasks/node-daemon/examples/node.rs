@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use node_core::interface::Measurement;
-use node_daemon::client::Client;
+use node_daemon::client_socket::Client;
 use node_daemon::daemon::{ClusterSettings, Daemon, Options, Warn};
 use node_daemon::keeper::{self, KeeperOptions};
 use node_daemon::links::{ClusterKey, LinkOptions};

@@ -19,7 +19,7 @@ use crate::LOCK_LINGERS;
 pub use client::Client;
 use files::{Lock, LockError};
 pub use message::REQUEST_BYTES_MAX;
-use node_core::interface::ClientId;
+use node_core::interface::{ClientId, CoreEvent};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -31,7 +31,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
-use task_api::{ClientRequest, DaemonAnswer};
+use task_api::DaemonAnswer;
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -57,25 +57,9 @@ impl Default for ClientSocketOptions {
     }
 }
 
-/// Event of a client. Events of one client come in order.
-#[derive(Debug)]
-pub enum ClientEvent {
-    /// A client sends a request.
-    Asked {
-        /// The client.
-        client: ClientId,
-        /// The request.
-        request: ClientRequest,
-    },
-    /// A client has gone, or was disconnected; it sends nothing more.
-    Gone {
-        /// The client.
-        client: ClientId,
-    },
-}
-
-/// Receiver of events. It may block; then that client waits too.
-pub type OnEvent = Arc<dyn Fn(ClientEvent) + Send + Sync>;
+/// Receiver of clients' requests and departures; those of one client come in order. It may block; then that client
+/// waits too.
+pub type OnEvent = Arc<dyn Fn(CoreEvent) + Send + Sync>;
 
 /// Open client socket. Dropping it closes it, and disconnects all clients.
 pub struct ClientSocket {
@@ -293,17 +277,11 @@ pub enum ClientError {
     )]
     Version,
     /// The daemon refused the request.
-    #[error("{sentence}")]
-    Refused {
-        /// Reason and remedy, for the user.
-        sentence: String,
-    },
+    #[error("{0}")]
+    Refused(String),
     /// The request is too long.
-    #[error("a request of {n_bytes} bytes is longer than the {max} that a daemon reads; submit less at once", max = REQUEST_BYTES_MAX)]
-    TooLong {
-        /// Length of the request in bytes.
-        n_bytes: usize,
-    },
+    #[error("a request of {0} bytes is longer than the {max} that a daemon reads; submit less at once", max = REQUEST_BYTES_MAX)]
+    TooLong(usize),
 }
 
 #[cfg(test)]

@@ -26,13 +26,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use balancing_policies::Policy;
 use task_api::check_node_name;
 
-use crate::client_socket::{ClientEvent, ClientSocket, ClientSocketError, ClientSocketOptions};
+use crate::client_socket::{ClientSocket, ClientSocketError, ClientSocketOptions};
 use crate::journal::{self, Durability, FormatError, JournalError, Writer, WriterNews};
 use crate::keeper::{Keeper, KeeperClientError, boot_now};
+pub use crate::members::ClusterSettings;
 use core_loop::CoreLoop;
 use file_warnings::FileWarnings;
 use network::DaemonStart;
-pub use network::{ClusterSettings, Warn};
+pub use network::Warn;
 use node_core::CoreOptions;
 use node_core::book::Book;
 pub use node_core::book::BookLimits;
@@ -63,11 +64,8 @@ pub enum DaemonError {
     #[error(transparent)]
     Incarnation(#[from] crate::members::IncarnationError),
     /// Another node has this one's name.
-    #[error("{sentence}")]
-    NameTaken {
-        /// Name of the other node, and what to do.
-        sentence: String,
-    },
+    #[error("{0}")]
+    NameTaken(String),
     /// The name of the node is invalid.
     #[error(transparent)]
     Name(#[from] task_api::NameError),
@@ -193,8 +191,7 @@ impl Daemon {
         let writer = Writer::start(opened, options.durability, tell)?;
         let start = network::start(&options, &state, now.unix_ms, &wakes)?;
         let heard = wakes.clone();
-        let on_event =
-            Arc::new(move |event| heard.send(Wake::Event(of_client(event))).unwrap_or(()));
+        let on_event = Arc::new(move |event| heard.send(Wake::Event(event)).unwrap_or(()));
         let client_socket =
             ClientSocket::open(&state, &options.name, options.client_socket.clone(), on_event)?;
         let core = core_options(&options, &start, now);
@@ -234,13 +231,6 @@ fn now() -> Now {
     let seconds = u64::try_from(wall.tv_sec).unwrap_or(0);
     let ms = u64::try_from(wall.tv_nsec / 1_000_000).unwrap_or(0);
     Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
-}
-
-fn of_client(event: ClientEvent) -> CoreEvent {
-    match event {
-        ClientEvent::Asked { client, request } => CoreEvent::FromClient { client, request },
-        ClientEvent::Gone { client } => CoreEvent::ClientGone { client },
-    }
 }
 
 fn core_options(options: &Options, start: &DaemonStart, now: Now) -> CoreOptions {

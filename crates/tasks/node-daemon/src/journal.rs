@@ -50,11 +50,8 @@ pub enum JournalError {
         source: io::Error,
     },
     /// The file is no journal, or one of another version.
-    #[error("`{}` is no journal of this version: move it away, or use the version that wrote it", path.display())]
-    Version {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("`{}` is no journal of this version: move it away, or use the version that wrote it", .0.display())]
+    Version(PathBuf),
     /// The journal belongs to another node.
     #[error(
         "`{}` belongs to the node `{found}` and not to `{wanted}`: give each node a state folder of its own",
@@ -69,15 +66,9 @@ pub enum JournalError {
         wanted: String,
     },
     /// A daemon uses the journal.
-    #[error("`{}` is in use: a daemon of this node runs already", path.display())]
-    InUse {
-        /// Path of its lock.
-        path: PathBuf,
-    },
+    #[error("`{}` is in use: a daemon of this node runs already", .0.display())]
+    InUse(PathBuf),
     /// The writing thread could not be started.
     #[error("cannot start the thread that writes the journal; raise the limit of processes")]
-    Thread {
-        /// Error of the system.
-        source: io::Error,
-    },
+    Thread(#[source] io::Error),
 }

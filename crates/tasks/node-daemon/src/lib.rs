@@ -14,7 +14,6 @@
 //! The decisions (`node-core`); the rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`task-client`).
 
 mod blocks;
-pub mod client;
 pub mod client_socket;
 pub mod daemon;
 pub mod journal;

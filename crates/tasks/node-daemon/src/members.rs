@@ -37,20 +37,14 @@ const CORE_MESSAGE: u8 = 1;
 /// Longest time for the last messages of a node that leaves.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Options of a node in a cluster.
+/// Network of a node in a cluster.
 #[derive(Debug, Clone)]
-pub struct ClusterOptions {
-    /// Name of the node.
-    pub name: String,
+pub struct ClusterSettings {
     /// Address to listen at.
     pub listen: SocketAddr,
     /// Name that others dial: `host`, to which the port is added, or `host:port` where a forwarded port leads to
     /// this node.
     pub host: String,
-    /// Grows with each start of its daemon.
-    pub incarnation: u64,
-    /// Cores and speed of the node.
-    pub measurement: Measurement,
     /// The key of the cluster.
     pub key: ClusterKey,
     /// Addresses that are dialed as long as the daemon runs: `host:port`.
@@ -59,6 +53,19 @@ pub struct ClusterOptions {
     pub meeting: Option<PathBuf>,
     /// Options of links.
     pub links: LinkOptions,
+}
+
+/// Options of a node in a cluster.
+#[derive(Debug, Clone)]
+pub struct ClusterOptions {
+    /// Name of the node.
+    pub name: String,
+    /// Grows with each start of its daemon.
+    pub incarnation: u64,
+    /// Cores and speed of the node.
+    pub measurement: Measurement,
+    /// Network of the node.
+    pub settings: ClusterSettings,
 }
 
 /// Event of the cluster.
@@ -109,7 +116,7 @@ impl Cluster {
     /// # Errors
     /// When the address cannot be listened on, or no thread can be started.
     pub fn open(options: ClusterOptions, on_event: OnEvent) -> Result<Self, LinkError> {
-        let taken = |source| LinkError::Listen { address: options.listen, source };
+        let taken = |source| LinkError::Listen { address: options.settings.listen, source };
         let measurement = options.measurement;
         let shared = Arc::new(Shared {
             announced: Mutex::new(Announced { presence: Presence::Up, measurement }),
@@ -117,18 +124,17 @@ impl Cluster {
             n_damaged: AtomicU64::new(0),
         });
         // The port is known only when the listener is open; until then no node can be told a wrong one.
-        let listener = channel::listen(options.listen).map_err(taken)?;
+        let listener = channel::listen(options.settings.listen).map_err(taken)?;
         let port = listener.local_addr().map_err(taken)?.port();
         let me = Hello {
             name: options.name.clone(),
-            address: advertised(&options.host, port),
+            address: advertised(&options.settings.host, port),
             incarnation: options.incarnation,
         };
         let (events, incoming) = sync_channel(N_EVENTS_MAX);
         let sorting = sort(events.clone(), Arc::clone(&shared), Arc::clone(&on_event));
-        let link_options = options.links.clone();
-        let links =
-            Links::take(listener, me.clone(), options.key.clone(), link_options, Arc::new(sorting));
+        let (key, link_options) = (options.settings.key.clone(), options.settings.links.clone());
+        let links = Links::take(listener, me.clone(), key, link_options, Arc::new(sorting));
         let links = Arc::new(links.map_err(taken)?);
         let address = me.address.clone();
         let thread =

@@ -88,7 +88,7 @@ impl Wait<'_> {
                     tally.show_progress();
                 }
                 Ok(DaemonAnswer::Refused { sentence }) => {
-                    return Ok(Some(ClientError::Refused { sentence }));
+                    return Ok(Some(ClientError::Refused(sentence)));
                 }
                 Ok(other) => return Err(requests::unexpected(&other)),
                 Err(error) => return Ok(Some(error)),

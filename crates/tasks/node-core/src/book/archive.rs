@@ -119,8 +119,7 @@ impl OutcomeArchive {
     /// Records that hold all of it.
     pub(super) fn records(&self) -> Vec<JournalRecord> {
         let runs = self.runs(0, u64::MAX).collect::<Vec<_>>();
-        let runs =
-            runs.chunks(N_RUNS_AT_ONCE).map(|runs| JournalRecord::Past { runs: runs.to_vec() });
+        let runs = runs.chunks(N_RUNS_AT_ONCE).map(|runs| JournalRecord::Past(runs.to_vec()));
         let counts = self.counts.iter().map(|(brief, n_tasks)| (*brief, *n_tasks)).collect();
         let (n_outputs, n_bytes) = self.dropped();
         let is_plain = self.counts.is_empty() && (n_outputs, n_bytes) == (0, 0);

@@ -33,7 +33,7 @@ impl Book {
 
     pub(super) fn start(&mut self, number: u64, instance: u32, at_ms: u64) {
         let fits =
-            |task: &Task| (task.is_queued() || task.is_uncertain()) && task.instance() <= instance;
+            |task: &Task| (task.is_queued() || task.is_uncertain) && task.instance <= instance;
         if !self.tasks.open(number).is_some_and(fits) {
             return;
         }
@@ -48,7 +48,7 @@ impl Book {
 
     pub(super) fn given(&mut self, number: u64, lease: Lease, at_ms: u64) {
         let has_lease = self.leases.contains_key(&number);
-        if !self.tasks.open(number).is_some_and(|task| !has_lease || task.is_uncertain()) {
+        if !self.tasks.open(number).is_some_and(|task| !has_lease || task.is_uncertain) {
             return;
         }
         self.tasks.change(number, |task| {
@@ -61,8 +61,8 @@ impl Book {
 
     pub(super) fn back(&mut self, number: u64, instance: u32, reason: &Reason, at_ms: u64) {
         let fits = |task: &Task| {
-            let is_known = !task.waits() && task.instance() == instance;
-            is_known || task.is_uncertain() && task.instance() <= instance
+            let is_known = !task.waits() && task.instance == instance;
+            is_known || task.is_uncertain && task.instance <= instance
         };
         if !self.tasks.open(number).is_some_and(fits) {
             return;
@@ -73,7 +73,7 @@ impl Book {
             task.note(at_ms, NotedEvent::Back(reason.clone()));
             task.place(TaskState::Queued, me, instance);
             let lost_too_often = reason.is_loss() && task.count_loss();
-            let canceled = task.is_cancel_requested().then_some(TaskOutcome::Canceled);
+            let canceled = task.is_cancel_requested.then_some(TaskOutcome::Canceled);
             if lost_too_often { Some(TaskOutcome::Lost) } else { canceled }
         });
         if let Some(outcome) = outcome.flatten() {
@@ -112,10 +112,10 @@ impl Book {
 
     pub(super) fn canceled(&mut self, first: u64, last: u64, at_ms: u64) {
         // Where records are missing a task may seem to be elsewhere; the record was written when it waited.
-        let is_open = |task: &Task| task.waits() || task.is_uncertain() && !task.is_over();
+        let is_open = |task: &Task| task.waits() || task.is_uncertain && !task.is_over();
         let open = self.tasks_from(first).take_while(|(number, _)| *number <= last);
         let open = open.filter(|(_, task)| is_open(task));
-        for (number, instance) in open.map(|(n, task)| (n, task.instance())).collect::<Vec<_>>() {
+        for (number, instance) in open.map(|(n, task)| (n, task.instance)).collect::<Vec<_>>() {
             let me = self.me;
             self.end(&EndRecord::without_run(number, instance, me, TaskOutcome::Canceled, at_ms));
         }

@@ -84,15 +84,9 @@ pub enum JournalRecord {
     /// A task of another node ended here.
     ForeignEnded(EndedAttempt),
     /// The homes of these tasks know that they ended.
-    Acknowledged {
-        /// The attempts that ended.
-        attempts: Vec<Attempt>,
-    },
+    Acknowledged(Vec<Attempt>),
     /// Numbers below this one are used up, although their tasks are forgotten.
-    Next {
-        /// Next free number.
-        number: u64,
-    },
+    Next(u64),
     /// A task was started here, at its home. Starting does not wait until this is on disk: after a power failure at
     /// this moment, the disk may not show that the task was started.
     Started {
@@ -129,10 +123,7 @@ pub enum JournalRecord {
         last: u64,
     },
     /// Outcomes of tasks that are no longer kept one by one.
-    Past {
-        /// Ranges of tasks.
-        runs: Vec<ArchivedRange>,
-    },
+    Past(Vec<ArchivedRange>),
     /// Counts of what is not even kept in ranges.
     PastCounts {
         /// Number of tasks by outcome.
@@ -165,13 +156,13 @@ impl JournalRecord {
             | Self::Started { number, .. }
             | Self::Story { number, .. } => *number,
             Self::Ended(end) => end.number,
-            Self::Next { number } => number.saturating_sub(1),
-            Self::Past { runs } => runs.iter().map(|run| run.last).max().unwrap_or(0),
+            Self::Next(number) => number.saturating_sub(1),
+            Self::Past(runs) => runs.iter().map(|run| run.last).max().unwrap_or(0),
             // These name other nodes' tasks, or ranges that may go beyond all tasks.
             Self::Around { .. }
             | Self::Canceled { .. }
             | Self::ForeignEnded(_)
-            | Self::Acknowledged { .. }
+            | Self::Acknowledged(_)
             | Self::Damaged { .. }
             | Self::PastCounts { .. }
             | Self::Doubted { .. }

@@ -72,7 +72,7 @@ impl Book {
         }
         self.archive.records().iter().for_each(&mut write);
         self.damages.record().iter().for_each(&mut write);
-        write(&JournalRecord::Next { number: self.next });
+        write(&JournalRecord::Next(self.next));
         // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
         arounds.iter().for_each(&mut write);
     }
@@ -88,17 +88,17 @@ fn write_state(
     if task.is_over() {
         return;
     }
-    let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
+    let (instance, n_lost, at_ms) = (task.instance, task.n_lost, task.submitted_ms);
     if 0 < instance {
         write(&JournalRecord::Tried { number, instance, n_lost });
     }
     if let Some(&Lease { instance, to, incarnation, .. }) = lease {
         write(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
     }
-    if task.state() == TaskState::Running {
+    if task.state == TaskState::Running {
         write(&JournalRecord::Started { number, instance, at_ms });
     }
-    if task.is_cancel_requested() {
+    if task.is_cancel_requested {
         write(&JournalRecord::CancelWished { number, at_ms });
     }
     write_history(number, task, write);
@@ -142,15 +142,15 @@ impl Run {
         Self {
             first: number,
             n_tasks: 1,
-            at_ms: task.submitted_ms(),
+            at_ms: task.submitted_ms,
             array_first: task.array_index(),
-            work: Some(task.work().clone()),
+            work: Some(task.work.clone()),
         }
     }
 
     /// Adds the task to the run, if it is the next one of the same submission.
     fn takes(&mut self, number: u64, task: &Task) -> bool {
-        let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, task.work()));
+        let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, &task.work));
         let index = self.array_first.map(|index| index.saturating_add(self.n_tasks));
         let fits = same_work
             && number.checked_sub(self.first) == Some(self.n_tasks)
@@ -177,7 +177,7 @@ impl Run {
         let tasks = || book.tasks.from(self.first).take(n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
         let between = if tasks().all(|(_, task)| task.is_over()) {
-            JournalRecord::Next { number: self.first }
+            JournalRecord::Next(self.first)
         } else {
             JournalRecord::Around { idx: around_idx, around: (*work.around).clone() }
         };
@@ -191,7 +191,7 @@ impl Run {
 fn end_of(number: u64, task: &Task) -> Option<EndRecord> {
     Some(EndRecord {
         number,
-        instance: task.instance(),
+        instance: task.instance,
         node: task.node()?,
         outcome: task.outcome().cloned().unwrap_or(TaskOutcome::Lost),
         started_ms: task.started_ms(),

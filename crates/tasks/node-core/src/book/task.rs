@@ -16,15 +16,21 @@ const NO_INDEX: u64 = u64::MAX;
 /// Task, as its home keeps it.
 #[derive(Clone, Debug)]
 pub struct Task {
-    work: Arc<Work>,
+    /// Work that the task runs.
+    pub work: Arc<Work>,
     array_index: u64,
-    submitted_ms: u64,
-    instance: u32,
+    /// Time of submission, in ms since 1970.
+    pub submitted_ms: u64,
+    /// Number of times that it was given out to run.
+    pub instance: u32,
     node: NodeId,
-    n_lost: u16,
-    state: TaskState,
-    cancel_requested: bool,
-    is_uncertain: bool,
+    pub(super) n_lost: u16,
+    /// State of the task.
+    pub state: TaskState,
+    /// True if a user asked to cancel the task.
+    pub is_cancel_requested: bool,
+    /// True if records of the task may be missing, so that it may run elsewhere.
+    pub is_uncertain: bool,
     more: Option<Box<More>>,
 }
 
@@ -54,35 +60,15 @@ impl Task {
             node: NodeId(0),
             n_lost: 0,
             state: TaskState::Queued,
-            cancel_requested: false,
+            is_cancel_requested: false,
             is_uncertain: false,
             more: None,
         }
     }
 
-    /// Work that the task runs.
-    pub fn work(&self) -> &Arc<Work> {
-        &self.work
-    }
-
     /// Index in its array, where it belongs to one.
     pub fn array_index(&self) -> Option<u64> {
         (self.array_index != NO_INDEX).then_some(self.array_index)
-    }
-
-    /// Time of submission, in ms since 1970.
-    pub fn submitted_ms(&self) -> u64 {
-        self.submitted_ms
-    }
-
-    /// Number of times that it was given out to run.
-    pub fn instance(&self) -> u32 {
-        self.instance
-    }
-
-    /// State of the task.
-    pub fn state(&self) -> TaskState {
-        self.state
     }
 
     /// Node that the task is offered to, that holds it, runs it or ran it.
@@ -100,19 +86,9 @@ impl Task {
         self.state == TaskState::Queued
     }
 
-    /// Returns whether records of the task may be missing, so that it may run elsewhere.
-    pub fn is_uncertain(&self) -> bool {
-        self.is_uncertain
-    }
-
     /// Returns whether the task has ended.
     pub fn is_over(&self) -> bool {
         self.state == TaskState::Ended
-    }
-
-    /// Returns whether a user asked to cancel the task.
-    pub fn is_cancel_requested(&self) -> bool {
-        self.cancel_requested
     }
 
     /// Time of the last start, in ms since 1970.
@@ -146,10 +122,6 @@ impl Task {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
     }
 
-    pub(super) fn set_uncertain(&mut self, is_uncertain: bool) {
-        self.is_uncertain = is_uncertain;
-    }
-
     pub(super) fn n_output_bytes(&self) -> usize {
         self.output().map_or(0, Output::n_bytes)
     }
@@ -181,10 +153,6 @@ impl Task {
         more.n_dropped_notes = n_dropped_notes;
     }
 
-    pub(super) fn n_lost(&self) -> u16 {
-        self.n_lost
-    }
-
     pub(super) fn tried(&mut self, instance: u32, n_lost: u16) {
         self.instance = self.instance.max(instance);
         self.n_lost = self.n_lost.max(n_lost);
@@ -197,8 +165,8 @@ impl Task {
     }
 
     pub(super) fn request_cancel(&mut self, at_ms: u64) {
-        if !self.cancel_requested {
-            self.cancel_requested = true;
+        if !self.is_cancel_requested {
+            self.is_cancel_requested = true;
             self.note(at_ms, NotedEvent::CancelWished);
         }
     }

@@ -51,8 +51,8 @@ impl TaskTable {
 
     /// Tasks that were started here and have not ended, with their instances.
     pub fn running(&self) -> impl Iterator<Item = (u64, u32)> {
-        let runs = self.tasks.iter().filter(|(_, task)| task.state() == TaskState::Running);
-        runs.map(|(number, task)| (*number, task.instance()))
+        let runs = self.tasks.iter().filter(|(_, task)| task.state == TaskState::Running);
+        runs.map(|(number, task)| (*number, task.instance))
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -111,8 +111,8 @@ impl TaskTable {
 
     /// Ends the uncertainty of a task.
     pub(super) fn resolve(&mut self, number: u64) {
-        if self.get(number).is_some_and(Task::is_uncertain) {
-            self.change(number, |task| task.set_uncertain(false));
+        if self.get(number).is_some_and(|task| task.is_uncertain) {
+            self.change(number, |task| task.is_uncertain = false);
             self.n_uncertain -= 1;
             self.resolved_since_last.numbers.push(number);
         }
@@ -134,13 +134,13 @@ impl TaskTable {
             return;
         }
         for task in self.tasks.range_mut(first..=last).map(|(_, task)| task) {
-            if task.is_over() || task.is_uncertain() {
+            if task.is_over() || task.is_uncertain {
                 continue;
             }
             if task.is_queued() {
                 self.queue.left();
             }
-            task.set_uncertain(true);
+            task.is_uncertain = true;
             self.n_uncertain += 1;
         }
     }
@@ -153,7 +153,7 @@ impl TaskTable {
         if first <= 1 && last == u64::MAX {
             self.resolved_since_last = ResolvedSinceLast::default();
         }
-        let tasks = self.tasks.range(first..=last).filter(|(_, task)| task.is_uncertain());
+        let tasks = self.tasks.range(first..=last).filter(|(_, task)| task.is_uncertain);
         // The tasks go to the front of the queue, so the last one goes first.
         for number in tasks.rev().map(|(number, _)| *number).collect::<Vec<_>>() {
             self.resolve(number);
@@ -166,7 +166,7 @@ impl TaskTable {
         if self.n_uncertain == 0 {
             return ranges;
         }
-        let uncertain = self.tasks.iter().filter(|(_, task)| task.is_uncertain());
+        let uncertain = self.tasks.iter().filter(|(_, task)| task.is_uncertain);
         for number in uncertain.map(|(number, _)| *number) {
             match ranges.last_mut() {
                 Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,

@@ -68,7 +68,7 @@ fn a_task_is_given_comes_back_runs_and_ends() {
     book.apply(&started(1, 3));
     assert_eq!(book.tasks().running().collect::<Vec<_>>(), [(1, 2)], "it runs already");
     book.apply(&back(1, 1, Reason::Silent(OTHER)));
-    assert_eq!(book.task(1).unwrap().state(), TaskState::Running, "that was another instance");
+    assert_eq!(book.task(1).unwrap().state, TaskState::Running, "that was another instance");
     book.apply(&ended(1, 2, "hello"));
     assert_eq!((book.tasks().n_queued(), book.n_open()), (1, 1));
     assert_eq!(book.task(1).unwrap().output().unwrap().stdout.0, b"hello");
@@ -263,7 +263,7 @@ fn record() -> impl Strategy<Value = JournalRecord> {
         Just(JournalRecord::Damaged { at_ms: 5, n_bytes: 6, n_missing: 7 }),
         (number, instance).prop_map(|(number, instance)| {
             let attempt = Attempt { task: TaskKey { home: OTHER, number }, instance };
-            JournalRecord::Acknowledged { attempts: vec![attempt] }
+            JournalRecord::Acknowledged(vec![attempt])
         }),
     ]
 }
@@ -285,11 +285,11 @@ fn histories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
 /// All that decides what happens next.
 fn facts(book: &Book) -> String {
     let task = |(number, task): (u64, &Task)| {
-        let n_lost = if task.is_over() { 0 } else { task.n_lost() };
-        let state = (task.state(), task.node(), task.instance(), n_lost, task.is_uncertain());
-        let wished = task.is_cancel_requested() && !task.is_over();
+        let n_lost = if task.is_over() { 0 } else { task.n_lost };
+        let state = (task.state, task.node(), task.instance, n_lost, task.is_uncertain);
+        let wished = task.is_cancel_requested && !task.is_over();
         let end = (wished, task.outcome().cloned(), task.output().cloned());
-        let folder = &task.work().around.folder;
+        let folder = &task.work.around.folder;
         format!("{number} {state:?} {end:?} {:?} {folder}\n", task.array_index())
     };
     let tasks = book.tasks_from(0).map(task).collect::<String>();
@@ -311,7 +311,7 @@ proptest! {
         let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
         prop_assert_eq!(book.n_open(), n_open);
         prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
-        let n_uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain()).count() as u64;
+        let n_uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain).count() as u64;
         prop_assert_eq!(book.tasks().n_uncertain(), n_uncertain);
 
         let again = written_anew(&mut book);

@@ -34,8 +34,7 @@ impl Explainer<'_> {
             });
         };
         let (notes, n_dropped_steps) = task.notes();
-        let mut steps =
-            vec![HistoryEvent { at_ms: task.submitted_ms(), what: TaskEvent::Submitted }];
+        let mut steps = vec![HistoryEvent { at_ms: task.submitted_ms, what: TaskEvent::Submitted }];
         steps.extend(notes.iter().map(|note| self.step(note)));
         if let (Some(at_ms), Some(outcome), Some(node)) =
             (task.ended_ms(), task.outcome(), task.node())
@@ -70,13 +69,13 @@ impl Explainer<'_> {
 
     fn because(&self, number: u64, task: &Task) -> Vec<String> {
         let node = task.node().map(|node| self.node.name_of(node)).unwrap_or_default();
-        let sentences = match task.state() {
+        let sentences = match task.state {
             TaskState::Queued => self.why_it_waits(number),
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
             TaskState::Leased => self.why_it_is_away(number, task, &node),
             TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
             TaskState::Ended if task.outcome() == Some(&TaskOutcome::Lost) => {
-                let n_lost = task.work().around.limits.n_starts_max;
+                let n_lost = task.work.around.limits.n_starts_max;
                 vec![format!(
                     "it was given up after {n_lost} of its starts were lost with the processes or \
                      the node that kept them; submit it again with a higher `--retries`"
@@ -84,7 +83,7 @@ impl Explainer<'_> {
             }
             TaskState::Ended => vec![format!("it ended on `{node}`")],
         };
-        let canceled = task.is_cancel_requested() && !task.is_over();
+        let canceled = task.is_cancel_requested && !task.is_over();
         let wish =
             canceled.then_some("it is to be canceled, and ends as soon as its node hears of it");
         sentences.into_iter().chain(wish.map(str::to_owned)).collect()
@@ -94,7 +93,7 @@ impl Explainer<'_> {
         let name = &self.node.options.name;
         let snapshot = self.balance.snapshot(self.now.moment);
         let mut sentences = Vec::new();
-        if self.node.book.task(number).is_some_and(Task::is_uncertain) {
+        if self.node.book.task(number).is_some_and(|task| task.is_uncertain) {
             let lease_ms = self.node.options.lease_over_ms();
             sentences.push(format!(
                 "the damaged journal may have lost which node runs it: it waits {lease_ms} ms from the start of the \

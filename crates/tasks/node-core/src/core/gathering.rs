@@ -36,7 +36,7 @@ impl Gathering {
         let nodes = peers.iter().map(|member| member.id);
         let missing = nodes.filter(|node| peers.is_heard(*node)).collect::<BTreeSet<_>>();
         for node in &missing {
-            turn.out.send(*node, PeerMessage::HowAreYou { ask });
+            turn.out.send(*node, PeerMessage::HowAreYou(ask));
         }
         let gather = Gather { asker, since: turn.now.moment, missing, found: BTreeMap::new() };
         self.open.insert(ask, gather);

@@ -118,7 +118,7 @@ impl Holding {
         let job = Job { attempt, name, work, array_index, lease_until, n_at_once: None };
         turn.node.processes.start(job, turn.out);
         let shares = vec![(attempt.into(), turn.now.unix_ms)];
-        turn.out.send(home, PeerMessage::Started { shares });
+        turn.out.send(home, PeerMessage::Started(shares));
         true
     }
 

@@ -90,11 +90,11 @@ impl Lending {
             && let Some(number) = turn.node.book.next_queued()
             && let Some(task) = turn.node.book.task(number)
         {
-            let instance = task.instance() + 1;
-            if !task.is_cancel_requested() && !packing.add(InstanceId { number, instance }, task) {
+            let instance = task.instance + 1;
+            if !task.is_cancel_requested && !packing.add(InstanceId { number, instance }, task) {
                 break;
             }
-            if task.is_cancel_requested() {
+            if task.is_cancel_requested {
                 turn.end_unrun(number, TaskOutcome::Canceled);
                 continue;
             }
@@ -153,13 +153,13 @@ impl Lending {
             }
             turn.node.counts.n_moved_out +=
                 u64::from(turn.node.book.renew(number, turn.now.moment, turn.now.unix_ms));
-            if turn.node.book.task(number).is_some_and(Task::is_cancel_requested) {
+            if turn.node.book.task(number).is_some_and(|task| task.is_cancel_requested) {
                 canceled.push(share);
             }
         }
         turn.out.send(from, PeerMessage::Renewed { number, gone });
         if !canceled.is_empty() {
-            turn.out.send(from, PeerMessage::Cancel { shares: canceled });
+            turn.out.send(from, PeerMessage::Cancel(canceled));
         }
     }
 
@@ -264,7 +264,7 @@ pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, turn: &mut Turn<'_>) 
         };
         turn.record(&JournalRecord::Ended(end));
     }
-    turn.out.send(from, PeerMessage::Acknowledged { shares });
+    turn.out.send(from, PeerMessage::Acknowledged(shares));
 }
 
 /// Takes back the tasks that a restarted daemon did not report when it reported all that it holds.
@@ -287,7 +287,7 @@ fn take_back_forgotten(
 /// Returns whether the task is uncertain, and may be held as this instance.
 fn may_be_lent(book: &Book, share: InstanceId) -> bool {
     let task = book.task(share.number);
-    task.is_some_and(|task| task.is_uncertain() && task.instance() <= share.instance)
+    task.is_some_and(|task| task.is_uncertain && task.instance <= share.instance)
 }
 
 /// Bytes after which an offer is full: one work of the greatest length still fits in on top.
@@ -321,7 +321,7 @@ impl Packing {
         if OFFER_BYTES_MAX < self.n_bytes || N_TASKS_MAX <= self.tasks.len() {
             return false;
         }
-        let work = task.work();
+        let work = &task.work;
         // Neighbors in the queue are mostly of the same submission.
         let known = self.works.iter().rposition(|known| Arc::ptr_eq(known, work));
         let work_idx = known.unwrap_or_else(|| self.add_work(work));

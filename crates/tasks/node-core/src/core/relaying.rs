@@ -87,7 +87,7 @@ impl Relaying {
         let relay = self.open.get_mut(&ask).filter(|relay| relay.to == from);
         let Some(relay) = relay else {
             // The other node does not know yet that no client waits any more.
-            turn.out.send(from, PeerMessage::AskGone { ask });
+            turn.out.send(from, PeerMessage::AskGone(ask));
             return;
         };
         let client = relay.client;
@@ -122,7 +122,7 @@ impl Relaying {
     pub(super) fn gone(&mut self, client: ClientId, turn: &mut Turn<'_>) {
         while let Some((ask, to)) = self.of_client(client) {
             self.open.remove(&ask);
-            turn.out.send(to, PeerMessage::AskGone { ask });
+            turn.out.send(to, PeerMessage::AskGone(ask));
         }
     }
 

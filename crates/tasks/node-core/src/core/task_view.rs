@@ -50,9 +50,9 @@ impl TaskView<'_> {
                 return DaemonAnswer::Tasks { tasks, next: looked_at, past };
             }
             looked_at = Some(number);
-            let state_fits = filter.state.is_none_or(|state| state == task.state());
+            let state_fits = filter.state.is_none_or(|state| state == task.state);
             let title = filter.title.as_deref();
-            if state_fits && title.is_none_or(|title| title == task.work().title()) {
+            if state_fits && title.is_none_or(|title| title == task.work.title()) {
                 tasks.push(self.status(number, task));
             }
         }
@@ -62,12 +62,12 @@ impl TaskView<'_> {
     pub(super) fn status(self, number: u64, task: &Task) -> TaskStatus {
         TaskStatus {
             task: TaskName { home: self.0.options.name.clone(), number },
-            title: task.work().title().to_owned(),
+            title: task.work.title().to_owned(),
             array_index: task.array_index(),
-            state: task.state(),
+            state: task.state,
             node: task.node().map(|node| self.0.name_of(node)),
-            instance: task.instance(),
-            submitted_ms: task.submitted_ms(),
+            instance: task.instance,
+            submitted_ms: task.submitted_ms,
             started_ms: task.started_ms(),
             ended_ms: task.ended_ms(),
             outcome: task.outcome().cloned(),
@@ -91,7 +91,7 @@ impl TaskView<'_> {
         Some(EndedTask {
             number,
             node: self.0.name_of(task.node()?),
-            instance: task.instance(),
+            instance: task.instance,
             started_ms: task.started_ms(),
             ended_ms: task.ended_ms()?,
             outcome: task.outcome()?.clone(),

@@ -73,7 +73,7 @@ impl Turn<'_> {
     /// Number of attempts that may be ordered where `n_slots` may run: more if the next task is expected to be short.
     pub(super) fn n_orders(&mut self, n_slots: usize) -> usize {
         let next = self.node.book.next_queued().and_then(|number| self.node.book.task(number));
-        self.node.short_tasks.n_orders(next.map(Task::work), n_slots)
+        self.node.short_tasks.n_orders(next.map(|task| &task.work), n_slots)
     }
 
     /// Starts the own task whose turn it is, if there is one; with `n_at_once`, the keeper starts it when fewer
@@ -81,16 +81,16 @@ impl Turn<'_> {
     pub(super) fn start(&mut self, n_at_once: Option<u32>) -> bool {
         let Some(number) = self.node.book.next_queued() else { return false };
         let Some(task) = self.node.book.task(number) else { return false };
-        if task.is_cancel_requested() {
+        if task.is_cancel_requested {
             // It ran before the daemon restarted, and runs no more.
             self.end_unrun(number, TaskOutcome::Canceled);
             return true;
         }
-        let attempt = self.node.attempt(number, task.instance() + 1);
+        let attempt = self.node.attempt(number, task.instance + 1);
         let job = Job {
             attempt,
             name: format!("{}.{number}", self.node.options.name),
-            work: task.work().clone(),
+            work: task.work.clone(),
             array_index: task.array_index(),
             lease_until: None,
             n_at_once,
@@ -105,20 +105,20 @@ impl Turn<'_> {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
         self.used_up(number);
         let is_behind = |task: &Task| {
-            let runs = task.state() == TaskState::Running && task.instance() == instance;
-            task.waits() || task.is_uncertain() && task.instance() <= instance && !runs
+            let runs = task.state == TaskState::Running && task.instance == instance;
+            task.waits() || task.is_uncertain && task.instance <= instance && !runs
         };
         if self.node.book.task(number).is_some_and(is_behind) {
             // The record of its start was not on disk yet, or is lost.
             self.started(run.attempt, run.started_ms);
         }
         let wanted = |task: &Task| {
-            let runs = task.state() == TaskState::Running && task.instance() == instance;
-            runs && !task.is_cancel_requested()
+            let runs = task.state == TaskState::Running && task.instance == instance;
+            runs && !task.is_cancel_requested
         };
         if !self.node.book.task(number).is_some_and(wanted) {
             self.node.processes.kill(run.attempt, Killed::Canceled, self.out);
-        } else if self.node.book.task(number).is_some_and(Task::is_uncertain) {
+        } else if self.node.book.task(number).is_some_and(|task| task.is_uncertain) {
             self.record(&JournalRecord::Settled { first: number, last: number });
         }
     }
@@ -126,7 +126,7 @@ impl Turn<'_> {
     /// Marks a number that the keeper knows as used, whatever the journal has lost.
     fn used_up(&mut self, number: u64) {
         if self.node.book.next_number() <= number {
-            self.record(&JournalRecord::Next { number: number.saturating_add(1) });
+            self.record(&JournalRecord::Next(number.saturating_add(1)));
         }
     }
 
@@ -152,16 +152,16 @@ impl Turn<'_> {
         let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
         self.used_up(number);
         let Some(task) = self.node.book.task(number) else { return };
-        let runs = task.state() == TaskState::Running && task.instance() == instance;
+        let runs = task.state == TaskState::Running && task.instance == instance;
         // A task that ended while no daemon ran is queued in the book of the next one.
-        let waits = (task.waits() || task.is_uncertain()) && task.instance() <= instance;
+        let waits = (task.waits() || task.is_uncertain) && task.instance <= instance;
         if !runs && !waits {
             return;
         }
         match ended.end.outcome() {
             Some(outcome) => {
                 let ms = ended.ended_ms.saturating_sub(ended.started_ms);
-                self.node.short_tasks.ended(task.work(), ms);
+                self.node.short_tasks.ended(&task.work, ms);
                 let end = EndRecord {
                     number,
                     instance,
@@ -197,7 +197,7 @@ impl Turn<'_> {
     /// Takes back an own task whose attempt was lost with the keeper.
     pub(super) fn attempt_lost(&mut self, attempt: Attempt) {
         let number = attempt.task.number;
-        let runs = |task: &Task| task.state() == TaskState::Running;
+        let runs = |task: &Task| task.state == TaskState::Running;
         if self.node.book.task(number).is_some_and(runs) {
             self.back(number, attempt.instance, Reason::KeeperLost);
         }
@@ -208,7 +208,7 @@ impl Turn<'_> {
         let open =
             self.node.book.tasks_from(range.first).take_while(|(number, _)| *number <= range.last);
         let open = open.filter(|(_, task)| !task.is_over());
-        let open = open.map(|(number, task)| (number, task.state(), task.instance(), task.node()));
+        let open = open.map(|(number, task)| (number, task.state, task.instance, task.node()));
         let open = open.collect::<Vec<_>>();
         let mut spans = Vec::<(u64, u64)>::new();
         let mut leased = BTreeMap::<NodeId, Vec<InstanceId>>::new();
@@ -236,7 +236,7 @@ impl Turn<'_> {
         }
         for (node, shares) in leased {
             for shares in shares.chunks(N_SHARES_MAX) {
-                self.out.send(node, PeerMessage::Cancel { shares: shares.to_vec() });
+                self.out.send(node, PeerMessage::Cancel(shares.to_vec()));
             }
         }
         open.len() as u64
@@ -250,7 +250,7 @@ impl Turn<'_> {
 
     /// Ends a task that does not run.
     pub(super) fn end_unrun(&mut self, number: u64, outcome: TaskOutcome) {
-        let instance = self.node.book.task(number).map_or(0, Task::instance);
+        let instance = self.node.book.task(number).map_or(0, |task| task.instance);
         let end = EndRecord::without_run(number, instance, self.node.me, outcome, self.now.unix_ms);
         self.record(&JournalRecord::Ended(end));
     }

@@ -44,7 +44,7 @@ fn message() -> impl Strategy<Value = PeerMessage> {
         (any::<u64>(), vec(share(), 0..9), any::<bool>()).prop_map(|(number, shares, whole)| {
             PeerMessage::Renew { number, incarnation: 1, whole, shares }
         }),
-        vec(end(), 0..4).prop_map(|ends| PeerMessage::Ended { ends }),
+        vec(end(), 0..4).prop_map(PeerMessage::Ended),
         any::<u64>().prop_map(|ask| PeerMessage::Ask {
             ask,
             request: ClientRequest::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 },
@@ -81,5 +81,5 @@ proptest! {
 fn a_message_has_a_bound() {
     let words = "x".repeat(FRAME_BYTES_MAX);
     let message = PeerMessage::Answer { ask: 1, answer: DaemonAnswer::Refused { sentence: words } };
-    assert!(matches!(message.encode(), Err(PeerError::TooLong { .. })));
+    assert!(matches!(message.encode(), Err(PeerError::TooLong(_))));
 }

@@ -1,12 +1,72 @@
-//! Requests of programs to their node: submit tasks, wait for them, ask.
-//!
-//! [`Client`] is the connection; this file has the requests that take more than one question and one answer.
+//! Client of a node: sends requests, submits tasks and waits for them.
 
-use task_api::{ClientRequest, DaemonAnswer, EndedTask, Submission, TaskRange};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 
-pub use crate::client_socket::{Client, ClientError};
+use task_api::{ClientRequest, DaemonAnswer, EndedTask, PROTOCOL_VERSION, Submission, TaskRange};
+
+use super::message::{ANSWERS, MessageError, REQUESTS, read, write};
+use super::{ClientError, SOCKET};
+
+/// Connection to the daemon of this node.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+    node: String,
+}
 
 impl Client {
+    /// Connects to a socket, or to that of a state folder, and asks for the node's name.
+    ///
+    /// # Errors
+    /// When nothing listens there, or the daemon is of another version or user.
+    pub fn connect(place: &Path) -> Result<Self, ClientError> {
+        let socket = if place.is_dir() { place.join(SOCKET) } else { PathBuf::from(place) };
+        let stream = UnixStream::connect(&socket)
+            .map_err(|source| ClientError::NoDaemon { socket, source })?;
+        let mut client = Self { stream, node: String::new() };
+        match client.ask(&ClientRequest::Hello { version: PROTOCOL_VERSION })? {
+            DaemonAnswer::Hello { version: PROTOCOL_VERSION, node } => Ok(Self { node, ..client }),
+            answer => Err(unexpected(answer)),
+        }
+    }
+
+    /// Name of the node.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Sends a request, and waits for the first answer; [`Self::next_answer`] gives further ones.
+    ///
+    /// # Errors
+    /// When the daemon ends, or its answer cannot be understood.
+    pub fn ask(&mut self, request: &ClientRequest) -> Result<DaemonAnswer, ClientError> {
+        self.say(request)?;
+        self.next_answer()
+    }
+
+    /// Sends a request, without waiting for an answer.
+    ///
+    /// # Errors
+    /// When the daemon has ended, or the request is too long.
+    pub fn say(&mut self, request: &ClientRequest) -> Result<(), ClientError> {
+        match write(&mut self.stream, request, REQUESTS) {
+            // A client that is refused at the door has been told why: that is read next.
+            Ok(()) => Ok(()),
+            Err(MessageError::Io(io::ErrorKind::BrokenPipe)) => Ok(()),
+            Err(error) => Err(why(error)),
+        }
+    }
+
+    /// Waits for the next answer.
+    ///
+    /// # Errors
+    /// When the daemon ends, or its answer cannot be understood.
+    pub fn next_answer(&mut self) -> Result<DaemonAnswer, ClientError> {
+        read(&mut self.stream, ANSWERS).map_err(why)
+    }
+
     /// Submits tasks; they are on the node's disk when this returns.
     ///
     /// # Errors
@@ -44,9 +104,17 @@ impl Client {
     }
 }
 
+fn why(error: MessageError) -> ClientError {
+    match error {
+        MessageError::Io(kind) => ClientError::Ended(kind.into()),
+        MessageError::TooLong(n_bytes) => ClientError::TooLong(n_bytes),
+        MessageError::Json(_) => ClientError::Version,
+    }
+}
+
 fn unexpected(answer: DaemonAnswer) -> ClientError {
     match answer {
-        DaemonAnswer::Refused { sentence } => ClientError::Refused { sentence },
+        DaemonAnswer::Refused { sentence } => ClientError::Refused(sentence),
         _ => ClientError::Version,
     }
 }

@@ -10,8 +10,8 @@ use rustix::{net::sockopt::socket_peercred, process::geteuid};
 use task_api::{ClientRequest, DaemonAnswer};
 
 use super::message::{ANSWERS, MessageError, REQUESTS, read, write};
-use super::{ClientEvent, N_ANSWERS_MAX, Present, Shared};
-use node_core::interface::ClientId;
+use super::{N_ANSWERS_MAX, Present, Shared};
+use node_core::interface::{ClientId, CoreEvent};
 
 /// Admits a client, or tells it why not.
 pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {
@@ -65,7 +65,7 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
         hear(&owned, client, &mut reader);
         // This ends its answers, and with them the thread that writes them.
         owned.clients().present.remove(&client);
-        (owned.on_event)(ClientEvent::Gone { client });
+        (owned.on_event)(CoreEvent::ClientGone(client));
     });
     heard.map(drop).map_err(leave)
 }
@@ -73,21 +73,21 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
 /// Reads requests until the client goes.
 fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
     loop {
-        let sentence = match read::<ClientRequest>(stream, REQUESTS) {
+        let (sentence, is_over) = match read::<ClientRequest>(stream, REQUESTS) {
             Ok(request) => {
-                (shared.on_event)(ClientEvent::Asked { client, request });
+                (shared.on_event)(CoreEvent::FromClient { client, request });
                 continue;
             }
             Err(MessageError::Io(_)) => return,
             Err(MessageError::TooLong(n_bytes)) => {
-                let sentence =
-                    format!("a request of {n_bytes} bytes is too long: submit less at once");
-                refuse(shared, client, sentence);
-                return;
+                (format!("a request of {n_bytes} bytes is too long: submit less at once"), true)
             }
-            Err(MessageError::Json(error)) => format!("this is no request: {error}"),
+            Err(MessageError::Json(error)) => (format!("this is no request: {error}"), false),
         };
         refuse(shared, client, sentence);
+        if is_over {
+            return;
+        }
     }
 }
 

@@ -115,7 +115,7 @@ impl CoreLoop {
                 self.outbox.use_keeper(keeper?);
                 self.core.on(now(), CoreEvent::Keeper(KeeperEvent::Gone), &mut self.outbox);
             }
-            Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
+            Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken(sentence)),
         }
         Ok(())
     }

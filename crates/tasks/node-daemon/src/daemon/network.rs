@@ -1,33 +1,13 @@
 //! Network side of a daemon.
 
 use std::fmt;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use super::{DaemonError, Options, Wake};
-use crate::links::{ClusterKey, LinkOptions};
 use crate::members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation};
 use node_core::interface::CoreEvent;
-
-/// Options of a node in a cluster.
-#[derive(Clone, Debug)]
-pub struct ClusterSettings {
-    /// Address to listen at.
-    pub listen: SocketAddr,
-    /// Name that others dial: `host`, to which the port is added, or `host:port` where a forwarded port leads to
-    /// this node.
-    pub host: String,
-    /// The key of the cluster.
-    pub key: ClusterKey,
-    /// Addresses that are dialed as long as the daemon runs: `host:port`.
-    pub peers: Vec<String>,
-    /// Folder that nodes of this cluster share, to find each other.
-    pub meeting: Option<PathBuf>,
-    /// Options of links.
-    pub links: LinkOptions,
-}
 
 /// Receiver of warnings for the user while a daemon runs.
 #[derive(Clone)]
@@ -61,19 +41,14 @@ pub(super) fn start(
     wakes: &SyncSender<Wake>,
 ) -> Result<DaemonStart, DaemonError> {
     let incarnation = next_incarnation(state, unix_ms)?;
-    let Some(network) = options.network.clone() else {
+    let Some(settings) = options.network.clone() else {
         return Ok(DaemonStart { incarnation, address: String::new(), cluster: None });
     };
     let cluster_options = ClusterOptions {
         name: options.name.clone(),
-        listen: network.listen,
-        host: network.host,
         incarnation,
         measurement: options.measurement,
-        key: network.key,
-        peers: network.peers,
-        meeting: network.meeting,
-        links: network.links,
+        settings,
     };
     let wakes = wakes.clone();
     let warn = options.warn.clone();

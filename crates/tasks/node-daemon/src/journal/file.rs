@@ -121,7 +121,7 @@ pub fn open(
         JournalEntry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
     });
     let contents = contents.map_err(|error| match error {
-        NotRead::Unknown => JournalError::Version { path: path.clone() },
+        NotRead::Unknown => JournalError::Version(path.clone()),
         NotRead::OtherNode(found) => {
             JournalError::OtherNode { path: path.clone(), found, wanted: name.to_owned() }
         }
@@ -140,7 +140,7 @@ pub fn open(
         book.apply(&JournalRecord::Damaged { at_ms: now_ms, n_bytes, n_missing });
         quarantine(&path, &folder.join(DAMAGED)).map_err(fail("kept aside"))?;
     }
-    book.apply(&JournalRecord::Next { number: integrity.next });
+    book.apply(&JournalRecord::Next(integrity.next));
     let before = begun(found, &contents, book.next_number());
     let mark_as = |mark| MarkFile::create(folder, seed_of(name), mark).map_err(fail("marked"));
     if found == MarkState::Missing && damage.is_none() {
@@ -164,7 +164,7 @@ pub fn open(
 fn lock(path: PathBuf) -> Result<Lock, JournalError> {
     let by = format!("process {}", std::process::id());
     Lock::take(&path, &by, LOCK_LINGERS).map_err(|error| match error {
-        LockError::Held { .. } => JournalError::InUse { path },
+        LockError::Held { .. } => JournalError::InUse(path),
         LockError::Unsupported(source) | LockError::File(source) => {
             JournalError::File { path, wanted: "locked", source }
         }

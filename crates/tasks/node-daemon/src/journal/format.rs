@@ -24,19 +24,11 @@ const HEAD_BYTES_MAX: usize = 1024;
 #[non_exhaustive]
 pub enum FormatError {
     /// The record is too long.
-    #[error(
-        "a record of {n_bytes} bytes is longer than the {RECORD_BYTES_MAX} that a journal takes"
-    )]
-    TooLong {
-        /// Length of the record in bytes.
-        n_bytes: usize,
-    },
+    #[error("a record of {0} bytes is longer than the {RECORD_BYTES_MAX} that a journal takes")]
+    TooLong(usize),
     /// The record cannot be encoded.
     #[error("a record cannot be encoded")]
-    Encoding {
-        /// Error of the encoder.
-        source: postcard::Error,
-    },
+    Encoding(#[from] postcard::Error),
 }
 
 /// Reasons why bytes are not read as a journal.
@@ -129,12 +121,11 @@ fn append(
     to: &mut Vec<u8>,
 ) -> Result<(), FormatError> {
     let begin = blocks::open(to);
-    let written = postcard::to_extend(value, std::mem::take(to));
-    *to = written.map_err(|source| FormatError::Encoding { source })?;
+    *to = postcard::to_extend(value, std::mem::take(to))?;
     let n_bytes = to.len() - begin - blocks::HEAD_BYTES;
     if RECORD_BYTES_MAX < n_bytes {
         to.truncate(begin);
-        return Err(FormatError::TooLong { n_bytes });
+        return Err(FormatError::TooLong(n_bytes));
     }
     blocks::seal(KIND, seed, sequence, begin, to);
     Ok(())

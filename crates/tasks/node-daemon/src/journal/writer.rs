@@ -84,7 +84,7 @@ impl Writer {
             }
         };
         let builder = std::thread::Builder::new().name("journal".to_owned());
-        let thread = builder.spawn(run).map_err(|source| JournalError::Thread { source })?;
+        let thread = builder.spawn(run).map_err(JournalError::Thread)?;
         Ok(Self { groups: Some(groups), thread: Some(thread) })
     }
 

@@ -25,25 +25,16 @@ pub enum LinkError {
         source: io::Error,
     },
     /// The other side is no node.
-    #[error("`{peer}` does not speak like a node of a cluster; check host and port")]
-    Stranger {
-        /// Address or name of the other side.
-        peer: String,
-    },
+    #[error("`{0}` does not speak like a node of a cluster; check host and port")]
+    Stranger(String),
     /// The node does not prove the key.
-    #[error("`{peer}` does not have the key of this cluster; give all nodes the same key file")]
-    Key {
-        /// Address or name of the node.
-        peer: String,
-    },
+    #[error("`{0}` does not have the key of this cluster; give all nodes the same key file")]
+    Key(String),
     /// The other side ended the connection without an answer, as nodes do when the key is not theirs.
     #[error(
-        "`{peer}` hung up when it saw this node's key, or has no room at the moment; give all nodes the same key file"
+        "`{0}` hung up when it saw this node's key, or has no room at the moment; give all nodes the same key file"
     )]
-    HungUp {
-        /// Address or name of the other side.
-        peer: String,
-    },
+    HungUp(String),
     /// The other node refuses this one.
     #[error("`{peer}` refuses this node: {refusal}")]
     Refused {
@@ -69,11 +60,8 @@ pub enum LinkError {
         after: Duration,
     },
     /// A message is too long, or was changed on the way.
-    #[error("`{peer}` sent an invalid message; run one version of Sintonia on all nodes")]
-    Damaged {
-        /// Address or name of the other side.
-        peer: String,
-    },
+    #[error("`{0}` sent an invalid message; run one version of Sintonia on all nodes")]
+    Damaged(String),
     /// The other side ended the connection.
     #[error("`{peer}` ended the connection; it is dialed again")]
     Ended {
@@ -84,12 +72,9 @@ pub enum LinkError {
     },
     /// There are more strangers than are reported one by one.
     #[error(
-        "{n_more} more connections from strangers were refused; `--bind` says where this node listens"
+        "{0} more connections from strangers were refused; `--bind` says where this node listens"
     )]
-    Strangers {
-        /// Number of the others.
-        n_more: u64,
-    },
+    Strangers(u64),
 }
 
 /// Reasons why a node refuses another one that has the key.

@@ -44,7 +44,7 @@ impl HandshakeSide<'_> {
         deadline_stream.write_all(&wire).map_err(|source| self.ended(source))?;
         let record = read_record(&mut deadline_stream).map_err(|source| match source.kind() {
             ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-                LinkError::HungUp { peer: self.peer.to_owned() }
+                LinkError::HungUp(self.peer.to_owned())
             }
             _ => self.ended(source),
         })?;
@@ -73,7 +73,7 @@ impl HandshakeSide<'_> {
         let mut magic = [0; MAGIC.len()];
         deadline_stream.read_exact(&mut magic).map_err(|source| self.stranger(source))?;
         if &magic != MAGIC {
-            return Err(LinkError::Stranger { peer: self.peer.to_owned() });
+            return Err(LinkError::Stranger(self.peer.to_owned()));
         }
         slot.mark_plausible();
         let record = read_record(&mut deadline_stream).map_err(|source| self.stranger(source))?;
@@ -122,8 +122,7 @@ impl HandshakeSide<'_> {
         noise: &mut Handshake,
         record: &[u8],
     ) -> Result<Result<Vec<u8>, Option<Refusal>>, LinkError> {
-        let plain =
-            noise.open(record).map_err(|_| LinkError::Key { peer: self.peer.to_owned() })?;
+        let plain = noise.open(record).map_err(|_| LinkError::Key(self.peer.to_owned()))?;
         let Some((theirs, rest)) = split_version(&plain) else { return Ok(Err(None)) };
         let ours = self.options.version;
         if theirs != ours {
@@ -144,12 +143,12 @@ impl HandshakeSide<'_> {
     }
 
     fn damaged(&self) -> LinkError {
-        LinkError::Damaged { peer: self.peer.to_owned() }
+        LinkError::Damaged(self.peer.to_owned())
     }
 
     fn stranger(&self, source: io::Error) -> LinkError {
         match source.kind() {
-            ErrorKind::UnexpectedEof => LinkError::Stranger { peer: self.peer.to_owned() },
+            ErrorKind::UnexpectedEof => LinkError::Stranger(self.peer.to_owned()),
             _ => self.ended(source),
         }
     }

@@ -49,11 +49,8 @@ pub enum KeyError {
         uid: u32,
     },
     /// The file holds no key.
-    #[error("`{path}` is no key: it must hold {} hexadecimal digits; make one with `sintonia node key`", 2 * KEY_BYTES)]
-    Form {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("`{path}` is no key: it must hold {n} hexadecimal digits; make one with `sintonia node key`", path = .0.display(), n = 2 * KEY_BYTES)]
+    Form(PathBuf),
     /// A new key cannot be written.
     #[error(
         "cannot write the key `{path}`; a key that is there is never replaced, remove it first"
@@ -90,7 +87,7 @@ impl ClusterKey {
         }
         let mut text = String::new();
         let bytes_max = u64::try_from(4 * KEY_BYTES).unwrap_or(u64::MAX);
-        let form = || KeyError::Form { path: path.to_owned() };
+        let form = || KeyError::Form(path.to_owned());
         (&mut file).take(bytes_max).read_to_string(&mut text).map_err(|_| form())?;
         parse(text.trim()).map(Self).ok_or_else(form)
     }

@@ -56,7 +56,7 @@ fn read(common: &Common, incoming: &mut Incoming, hello: &super::Hello) -> LinkE
             Ok(bytes) if bytes.is_empty() => {}
             Ok(bytes) => common.tell(LinkEvent::Message { from: hello.id(), bytes }),
             Err(MessageStreamError::Damaged) => {
-                return LinkError::Damaged { peer: hello.name.clone() };
+                return LinkError::Damaged(hello.name.clone());
             }
             Err(MessageStreamError::Io(source)) => {
                 return ended(&hello.name, common.options.silent_after, source);

@@ -193,7 +193,7 @@ impl Common {
             if !told.n_untold.is_power_of_two() {
                 return;
             }
-            LinkError::Strangers { n_more: told.n_untold }
+            LinkError::Strangers(told.n_untold)
         };
         drop(told);
         self.tell(LinkEvent::Failed { met: None, error });

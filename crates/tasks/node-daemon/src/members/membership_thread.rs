@@ -62,7 +62,8 @@ impl MembershipThread {
         on_event: OnEvent,
     ) -> Self {
         let now = Instant::now();
-        let meeting = options.meeting.map(|folder| Meeting::new(folder, &me.name, &me.address));
+        let meeting =
+            options.settings.meeting.map(|folder| Meeting::new(folder, &me.name, &me.address));
         let me = NodeRecord {
             name: me.name,
             address: me.address,
@@ -77,7 +78,7 @@ impl MembershipThread {
             links,
             shared,
             on_event,
-            peers: options.peers,
+            peers: options.settings.peers,
             meeting,
             linked: BTreeSet::new(),
             dialed: BTreeSet::new(),
@@ -153,7 +154,7 @@ impl MembershipThread {
     /// dialed all the same: the node may be started again, and may know no other node.
     fn is_expected(&self, met: Option<NodeId>, error: &LinkError) -> bool {
         let (LinkError::Unreachable { peer, .. }
-        | LinkError::HungUp { peer }
+        | LinkError::HungUp(peer)
         | LinkError::Ended { peer, .. }) = error
         else {
             return false;

@@ -29,12 +29,9 @@ pub enum WebKeyError {
     },
     /// Other users may have read the file.
     #[error(
-        "the key of the web page in `{path}` is open to other users; remove it, a new one is made then"
+        "the key of the web page in `{0}` is open to other users; remove it, a new one is made then"
     )]
-    Open {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    Open(PathBuf),
 }
 
 impl WebKey {
@@ -51,7 +48,7 @@ impl WebKey {
             made => made.map_err(failed)?,
         }
         if fs::metadata(&path).map_err(failed)?.mode() & 0o077 != 0 {
-            return Err(WebKeyError::Open { path });
+            return Err(WebKeyError::Open(path));
         }
         let text = fs::read_to_string(&path).map_err(failed)?;
         let text = text.trim().to_owned();
@@ -107,7 +104,7 @@ mod tests {
         WebKey::in_folder(folder.path()).unwrap();
         let path = WebKey::path(folder.path());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(matches!(WebKey::in_folder(folder.path()), Err(WebKeyError::Open { .. })));
+        assert!(matches!(WebKey::in_folder(folder.path()), Err(WebKeyError::Open(_))));
         fs::remove_file(&path).unwrap();
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

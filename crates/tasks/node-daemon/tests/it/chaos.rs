@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use node_core::book::JournalRecord;
-use node_daemon::client::{Client, ClientError};
+use node_daemon::client_socket::{Client, ClientError};
 use node_daemon::journal::{JournalEntry, read};
 use task_api::{
     ArrayRange, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskOutcome, TaskRange,

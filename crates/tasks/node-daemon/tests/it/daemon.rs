@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use node_daemon::client::{Client, ClientError};
+use node_daemon::client_socket::{Client, ClientError};
 use task_api::{
     ArrayRange, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskFilter, TaskLimits,
     TaskOutcome, TaskRange, TaskState,
@@ -340,17 +340,11 @@ fn a_folder_has_one_daemon() {
 fn what_makes_no_sense_is_refused_with_a_sentence() {
     let node = Node::start();
     let refused = node.client().submit(Submission::default());
-    assert!(
-        matches!(refused, Err(ClientError::Refused { sentence }) if sentence.contains("command"))
-    );
+    assert!(matches!(refused, Err(ClientError::Refused(sentence)) if sentence.contains("command")));
     let refused = node.client().wait(&"alpha.7".parse().unwrap(), false, |_| ());
-    assert!(
-        matches!(refused, Err(ClientError::Refused { sentence }) if sentence.contains("alpha.7"))
-    );
+    assert!(matches!(refused, Err(ClientError::Refused(sentence)) if sentence.contains("alpha.7")));
     let refused = node.client().wait(&"beta.7".parse().unwrap(), false, |_| ());
-    assert!(
-        matches!(refused, Err(ClientError::Refused { sentence }) if sentence.contains("`beta`"))
-    );
+    assert!(matches!(refused, Err(ClientError::Refused(sentence)) if sentence.contains("`beta`")));
 }
 
 fn keeper_pid(state: &Path) -> Option<u32> {

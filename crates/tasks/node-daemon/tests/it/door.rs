@@ -8,9 +8,9 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::{DEADLINE, until};
+use node_core::interface::CoreEvent;
 use node_daemon::client_socket::{
-    Client, ClientError, ClientEvent, ClientSocket, ClientSocketError, ClientSocketOptions,
-    REQUEST_BYTES_MAX,
+    Client, ClientError, ClientSocket, ClientSocketError, ClientSocketOptions, REQUEST_BYTES_MAX,
 };
 use task_api::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION};
 
@@ -30,15 +30,15 @@ fn daemon(state: &Path, options: ClientSocketOptions) -> Result<Daemon, ClientSo
         for event in asked {
             let Some(client_socket) = answering.upgrade() else { return };
             match event {
-                ClientEvent::Asked { client, request: ClientRequest::Hello { .. } } => {
+                CoreEvent::FromClient { client, request: ClientRequest::Hello { .. } } => {
                     let node = "alpha".to_owned();
                     client_socket
                         .answer(client, DaemonAnswer::Hello { version: PROTOCOL_VERSION, node });
                 }
-                ClientEvent::Asked { client, .. } => {
+                CoreEvent::FromClient { client, .. } => {
                     client_socket.answer(client, DaemonAnswer::Nodes { nodes: Vec::new() });
                 }
-                ClientEvent::Gone { .. } => drop(tell.send(())),
+                _ => drop(tell.send(())),
             }
         }
     });
@@ -129,7 +129,7 @@ fn so_many_clients_and_no_more() {
     let clients: Vec<_> = (0..2).map(|_| Client::connect(state.path()).unwrap()).collect();
     let error = Client::connect(state.path()).unwrap_err();
     assert!(
-        matches!(&error, ClientError::Refused { sentence } if sentence.contains("2 clients")),
+        matches!(&error, ClientError::Refused(sentence) if sentence.contains("2 clients")),
         "{error:?}"
     );
     drop(clients);

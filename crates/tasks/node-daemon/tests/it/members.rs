@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::until;
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage, node_id};
 use node_daemon::links::{ClusterKey, LinkOptions};
-use node_daemon::members::{Cluster, ClusterEvent, ClusterOptions, OnEvent};
+use node_daemon::members::{Cluster, ClusterEvent, ClusterOptions, ClusterSettings, OnEvent};
 use task_api::Presence;
 
 /// Events that a node has received.
@@ -24,13 +24,15 @@ struct Node {
     heard: Arc<Mutex<Heard>>,
 }
 
-fn options(name: &str, incarnation: u64) -> ClusterOptions {
-    ClusterOptions {
-        name: name.to_owned(),
+/// Options of a node; `change` adapts its network.
+fn options(
+    name: &str,
+    incarnation: u64,
+    change: impl FnOnce(&mut ClusterSettings),
+) -> ClusterOptions {
+    let mut settings = ClusterSettings {
         listen: "127.0.0.1:0".parse().unwrap(),
         host: "127.0.0.1".to_owned(),
-        incarnation,
-        measurement: Measurement { n_cores: 2, speed: 1.5 },
         key: ClusterKey::of([3; 32]),
         peers: Vec::new(),
         meeting: None,
@@ -39,7 +41,10 @@ fn options(name: &str, incarnation: u64) -> ClusterOptions {
             pause_max: Duration::from_millis(200),
             ..LinkOptions::default()
         },
-    }
+    };
+    change(&mut settings);
+    let measurement = Measurement { n_cores: 2, speed: 1.5 };
+    ClusterOptions { name: name.to_owned(), incarnation, measurement, settings }
 }
 
 fn open(options: ClusterOptions) -> Node {
@@ -58,7 +63,7 @@ fn open(options: ClusterOptions) -> Node {
 }
 
 fn join(name: &str, seed: &str) -> Node {
-    open(ClusterOptions { peers: vec![seed.to_owned()], ..options(name, 1) })
+    open(options(name, 1, |it| it.peers = vec![seed.to_owned()]))
 }
 
 impl Node {
@@ -81,7 +86,7 @@ impl Node {
     /// Sends a message until it arrives.
     #[track_caller]
     fn reaches(&self, to: &Node, name: &str, number: u64) {
-        let message = PeerMessage::AskGone { ask: number };
+        let message = PeerMessage::AskGone(number);
         until(
             || {
                 self.cluster.send(node_id(name), &message).ok();
@@ -94,7 +99,7 @@ impl Node {
 
 #[test]
 fn who_joins_at_one_seed_is_linked_to_all() {
-    let a = open(options("a", 1));
+    let a = open(options("a", 1, |_| ()));
     let others: Vec<Node> =
         ["b", "c", "d", "e"].iter().map(|name| join(name, a.cluster.address())).collect();
     let all: Vec<&Node> = std::iter::once(&a).chain(&others).collect();
@@ -112,7 +117,7 @@ fn who_joins_at_one_seed_is_linked_to_all() {
 
 #[test]
 fn who_leaves_says_so_and_who_dies_is_silent() {
-    let a = open(options("a", 1));
+    let a = open(options("a", 1, |_| ()));
     let (b, c) = (join("b", a.cluster.address()), join("c", a.cluster.address()));
     until(|| [&a, &b, &c].iter().all(|node| node.n_up() == 2), "everybody");
     b.cluster.presence(Presence::Stopping);
@@ -126,7 +131,7 @@ fn who_leaves_says_so_and_who_dies_is_silent() {
         a.heard(|heard| heard.members.iter().find(|it| it.name == "c").unwrap().address.clone());
     let listen = place.parse().unwrap();
     let peers = vec![a.cluster.address().to_owned()];
-    let c = open(ClusterOptions { listen, peers, ..options("c", 2) });
+    let c = open(options("c", 2, |it| (it.listen, it.peers) = (listen, peers)));
     until(
         || a.presence("c") == Some(Presence::Up) && c.presence("a") == Some(Presence::Up),
         "c again",
@@ -135,7 +140,7 @@ fn who_leaves_says_so_and_who_dies_is_silent() {
 
 #[test]
 fn nothing_is_said_of_who_left_in_good_order_and_who_comes_back_is_found() {
-    let b = open(options("b", 1));
+    let b = open(options("b", 1, |_| ()));
     let a = join("a", b.cluster.address());
     let c = join("c", a.cluster.address());
     until(|| [&a, &b, &c].iter().all(|node| node.n_up() == 2), "everybody");
@@ -150,10 +155,7 @@ fn nothing_is_said_of_who_left_in_good_order_and_who_comes_back_is_found() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = nobody.local_addr().unwrap().to_string();
     drop(nobody);
-    let d = open(ClusterOptions {
-        peers: vec![gone, a.cluster.address().to_owned()],
-        ..options("d", 1)
-    });
+    let d = open(options("d", 1, |it| it.peers = vec![gone, a.cluster.address().to_owned()]));
     until(|| !d.heard(|heard| heard.warnings.is_empty()), "a warning of who never was there");
     until(|| a.presence("d") == Some(Presence::Up), "d");
     for node in [&a, &c] {
@@ -164,20 +166,20 @@ fn nothing_is_said_of_who_left_in_good_order_and_who_comes_back_is_found() {
         assert_eq!(node.heard::<Vec<String>>(warnings), [""; 0]);
     }
     // Restarted, without knowing any other node: `a` still dials it, as the peer that it was given.
-    let b = open(ClusterOptions { listen, ..options("b", 2) });
+    let b = open(options("b", 2, |it| it.listen = listen));
     until(|| a.presence("b") == Some(Presence::Up) && b.n_up() == 3, "b again");
 }
 
 #[test]
 fn two_that_know_each_other_already_need_no_seed() {
-    let a = open(options("a", 1));
+    let a = open(options("a", 1, |_| ()));
     let b = join("b", a.cluster.address());
     until(|| a.n_up() == 1 && b.n_up() == 1, "both");
     let listen = a.cluster.address().parse().unwrap();
     drop(a);
     until(|| b.presence("a") == Some(Presence::Silent), "silence");
     // The restarted node has forgotten all others; `b` still knows it.
-    let a = open(ClusterOptions { listen, ..options("a", 2) });
+    let a = open(options("a", 2, |it| it.listen = listen));
     until(|| a.n_up() == 1 && b.n_up() == 1, "both again");
     a.reaches(&b, "b", 1);
 }
@@ -185,9 +187,8 @@ fn two_that_know_each_other_already_need_no_seed() {
 #[test]
 fn nodes_meet_in_a_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let meet = |name: &str| {
-        open(ClusterOptions { meeting: Some(folder.path().join("meet")), ..options(name, 1) })
-    };
+    let here = folder.path().join("meet");
+    let meet = |name: &str| open(options(name, 1, |it| it.meeting = Some(here.clone())));
     let nodes = ["a", "b", "c"].map(meet);
     until(|| nodes.iter().all(|node| node.n_up() == 2), "everybody");
     drop(nodes);
@@ -197,11 +198,11 @@ fn nodes_meet_in_a_folder() {
 
 #[test]
 fn the_later_of_two_of_one_name_gives_way() {
-    let a = open(options("a", 1));
+    let a = open(options("a", 1, |_| ()));
     let first = join("x", a.cluster.address());
     until(|| a.n_up() == 1, "the first");
     let peers = vec![a.cluster.address().to_owned()];
-    let second = open(ClusterOptions { peers, ..options("x", 2) });
+    let second = open(options("x", 2, |it| it.peers = peers));
     until(|| second.heard(|heard| heard.taken.is_some()), "a sentence");
     let said = second.heard(|heard| heard.taken.clone().unwrap());
     let expected = format!("the name `x` is taken by the node at `{}`", first.cluster.address());

@@ -31,21 +31,15 @@ pub enum WorkloadError {
     },
     /// A chunk has a negative time.
     #[error(
-        "chunk {chunk} of the report ends before it begins: run the program again with `--report FILE`"
+        "chunk {0} of the report ends before it begins: run the program again with `--report FILE`"
     )]
-    Backwards {
-        /// Number of the chunk, from 1.
-        chunk: usize,
-    },
+    Backwards(usize),
     /// No task takes any time.
     #[error("there is no task that takes any time")]
     NoWork,
     /// There are more tasks than fit in memory.
-    #[error("`{n_tasks}` tasks are too many; at most {N_TASKS_MAX} can be simulated")]
-    TooMany {
-        /// Number of tasks.
-        n_tasks: u64,
-    },
+    #[error("`{0}` tasks are too many; at most {N_TASKS_MAX} can be simulated")]
+    TooMany(u64),
     /// The sum of the times is not finite.
     #[error("the sum of all task times is not finite; use shorter times")]
     Endless,
@@ -103,12 +97,12 @@ impl Workload {
     /// When the sum of their times is zero or not finite, they have too many tasks, or one has a negative time.
     pub fn of_chunks(chunks: &[(u64, f64)], n_tasks: u64) -> Result<Self, WorkloadError> {
         if let Some(before) = chunks.iter().position(|(_, time_s)| *time_s < 0.0) {
-            return Err(WorkloadError::Backwards { chunk: before + 1 });
+            return Err(WorkloadError::Backwards(before + 1));
         }
         let n_measured = chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.0));
         let n_tasks = n_tasks.max(n_measured);
         if N_TASKS_MAX < n_tasks {
-            return Err(WorkloadError::TooMany { n_tasks });
+            return Err(WorkloadError::TooMany(n_tasks));
         }
         let tasks_s = chunks.iter().flat_map(|&(n_tasks, time_s)| {
             let task_s = (time_s / n_tasks as f64).max(0.0);

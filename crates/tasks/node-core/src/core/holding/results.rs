@@ -34,7 +34,7 @@ impl Results {
             for attempt in &attempts {
                 self.sent.remove(attempt);
             }
-            turn.record(&JournalRecord::Acknowledged { attempts });
+            turn.record(&JournalRecord::Acknowledged(attempts));
         }
     }
 
@@ -93,7 +93,7 @@ impl Batch {
         self.n_bytes = 0;
         let ends = std::mem::take(&mut self.ends);
         if let Some(home) = self.home.filter(|_| !ends.is_empty()) {
-            turn.out.send(home, PeerMessage::Ended { ends });
+            turn.out.send(home, PeerMessage::Ended(ends));
         }
     }
 }

@@ -86,7 +86,7 @@ fn a_record_that_was_not_written_to_its_end_is_cut_off_without_alarm() {
     let mark = fs::read(folder.path().join(mark::FILE)).unwrap();
     let mut torn = Vec::new();
     let sequence = opened(folder.path()).0.sequence;
-    Encoder::new("alpha", sequence).encode(&JournalRecord::Next { number: 5 }, &mut torn).unwrap();
+    Encoder::new("alpha", sequence).encode(&JournalRecord::Next(5), &mut torn).unwrap();
     for n_bytes in 1..torn.len() {
         fs::write(&path, [&before[..], &torn[..n_bytes]].concat()).unwrap();
         fs::write(folder.path().join(mark::FILE), &mark).unwrap();
@@ -103,7 +103,7 @@ fn check(folder: &Path, n_tasks: u64, what: &str) -> (Vec<u64>, bool, Vec<u64>) 
     let (opened, book) = opened(folder);
     assert!(n_tasks < book.next_number(), "{what}: {} is given out again", book.next_number());
     let damage = opened.damage.clone();
-    let uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain());
+    let uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain);
     let uncertain = uncertain.map(|(number, _)| number).collect::<Vec<_>>();
     assert_eq!(folder.join(DAMAGED).exists(), damage.is_some(), "{what}");
     let file_warning = opened.file_warning(book.damages());
@@ -305,7 +305,7 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
     let facts = |book: &Book| {
         let task = |number| {
             let task = book.task(number).unwrap();
-            (task.state(), task.instance(), task.outcome().cloned())
+            (task.state, task.instance, task.outcome().cloned())
         };
         (book.tasks().n_queued(), book.n_open(), (1..10).map(task).collect::<Vec<_>>())
     };
@@ -346,18 +346,18 @@ fn what_is_not_ours_is_left_alone() {
     let folder = memory();
     let open_as = |name| open(folder.path(), name, 1, &mut book());
     fs::write(folder.path().join(FILE), "my diary, and nobody else's").unwrap();
-    assert!(matches!(open_as("alpha"), Err(JournalError::Version { .. })));
+    assert!(matches!(open_as("alpha"), Err(JournalError::Version(_))));
     fs::remove_file(folder.path().join(FILE)).unwrap();
     journal(folder.path(), 1);
     let found = open_as("beta");
     assert!(matches!(found, Err(JournalError::OtherNode { found, .. }) if found == "alpha"));
     let opened = open_as("alpha").unwrap();
-    assert!(matches!(open_as("alpha"), Err(JournalError::InUse { .. })));
+    assert!(matches!(open_as("alpha"), Err(JournalError::InUse(_))));
     drop(opened);
     let mut bytes = fs::read(folder.path().join(FILE)).unwrap();
     bytes[HEADER.len() - 4] = 4;
     bytes.truncate(HEADER.len());
     bytes.extend_from_slice(b"blocks of another kind, for all that is known");
     fs::write(folder.path().join(FILE), bytes).unwrap();
-    assert!(matches!(open_as("alpha"), Err(JournalError::Version { .. })), "the next version");
+    assert!(matches!(open_as("alpha"), Err(JournalError::Version(_))), "the next version");
 }

@@ -30,7 +30,7 @@ fn record() -> impl Strategy<Value = JournalRecord> {
             let reason = Reason::Returned(NodeId(1), because.into());
             JournalRecord::Back { number, instance, reason, at_ms: 5 }
         }),
-        any::<u64>().prop_map(|number| JournalRecord::Next { number }),
+        any::<u64>().prop_map(JournalRecord::Next),
         (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(number, instance, at_ms)| {
             JournalRecord::Started { number, instance, at_ms }
         }),
@@ -116,6 +116,6 @@ fn a_record_has_a_bound() {
     let mut bytes = vec![1];
     let mut encoder = Encoder::new("alpha", 3);
     let found = encoder.encode(&JournalRecord::Around { idx: 0, around }, &mut bytes);
-    assert!(matches!(found, Err(FormatError::TooLong { .. })));
+    assert!(matches!(found, Err(FormatError::TooLong(_))));
     assert_eq!((bytes, encoder.sequence()), (vec![1], 3));
 }

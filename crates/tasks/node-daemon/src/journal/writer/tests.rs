@@ -31,7 +31,7 @@ fn wait_for(news: &Receiver<WriterNews>, wanted: u64) {
 
 fn line(encoder: &mut Encoder, number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encoder.encode(&JournalRecord::Next { number }, &mut bytes).unwrap();
+    encoder.encode(&JournalRecord::Next(number), &mut bytes).unwrap();
     bytes
 }
 
@@ -44,7 +44,7 @@ fn numbers(folder: &Path) -> Vec<u64> {
     let mut numbers = Vec::new();
     let bytes = std::fs::read(folder.join("journal")).unwrap();
     let contents = read(&bytes, "alpha", |entry| {
-        let JournalEntry::Record(JournalRecord::Next { number }) = entry else {
+        let JournalEntry::Record(JournalRecord::Next(number)) = entry else {
             unreachable!("none other")
         };
         numbers.push(number);

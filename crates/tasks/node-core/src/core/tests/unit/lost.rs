@@ -109,7 +109,7 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     assert_eq!(numbers(&rig.answers()), (vec![1, 2, 3], 0));
     answered(&mut rig, ask, &[3], 0);
     assert!(rig.answers().is_empty());
-    assert_eq!(rig.seen.sent.pop(), Some((node_id("other"), PeerMessage::AskGone { ask })));
+    assert_eq!(rig.seen.sent.pop(), Some((node_id("other"), PeerMessage::AskGone(ask))));
 }
 
 #[test]

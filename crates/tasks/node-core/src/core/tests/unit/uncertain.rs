@@ -46,7 +46,7 @@ fn renew(rig: &mut Rig, shares: &[(u64, u32)]) -> Vec<InstanceId> {
 }
 
 fn state(rig: &Rig, number: u64) -> TaskState {
-    rig.core.book().task(number).unwrap().state()
+    rig.core.book().task(number).unwrap().state
 }
 
 /// Fault: the journal had lost a lease, and the home ran the task while another node did.
@@ -84,7 +84,7 @@ fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
     let (share, output) = (InstanceId { number: 2, instance: 3 }, Output::default());
     let end =
         SharedEnd { share, outcome: TaskOutcome::Exit(4), started_ms: 1, ended_ms: 2, output };
-    let message = PeerMessage::Ended { ends: vec![end] };
+    let message = PeerMessage::Ended(vec![end]);
     rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
     assert_eq!(rig.core.book().task(2).unwrap().outcome(), Some(&TaskOutcome::Exit(4)));
 }
@@ -96,7 +96,7 @@ fn an_end_of_a_task_whose_lease_was_lost_counts() {
     let (share, output) = (InstanceId { number: 1, instance: 2 }, Output::default());
     let end =
         SharedEnd { share, outcome: TaskOutcome::Canceled, started_ms: 1, ended_ms: 2, output };
-    let message = PeerMessage::Ended { ends: vec![end] };
+    let message = PeerMessage::Ended(vec![end]);
     rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&TaskOutcome::Canceled));
     assert_eq!(rig.core.book().tasks().n_uncertain(), 1);
