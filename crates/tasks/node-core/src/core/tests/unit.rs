@@ -8,8 +8,8 @@ mod uncertain;
 
 use balancing_policies::Moment;
 use task_api::{
-    ArrayRange, ClientRequest, DaemonAnswer, Output, OutputText, Presence, Submission, TaskFilter,
-    TaskOutcome, TaskState,
+    ArrayRange, ClientRequest, DaemonAnswer, Explanation, Output, OutputText, Presence, Submission,
+    TaskFilter, TaskOutcome, TaskState,
 };
 
 use crate::book::{Book, BookLimits, JournalRecord};
@@ -101,14 +101,23 @@ impl Rig {
         self.seen.answers.drain(..).map(|(_, answer)| answer).collect()
     }
 
-    fn submit(&mut self, n_tasks: u64) {
-        let submission = Submission {
-            command: vec!["true".to_owned()],
-            name: Some(format!("{n_tasks} of them")),
-            folder: "/".to_owned(),
-            array: Some(ArrayRange { first: 1, last: n_tasks }),
-            ..Submission::default()
+    /// Receives a message from the other node.
+    fn hear(&mut self, message: PeerMessage) {
+        self.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    }
+
+    fn explain(&mut self, task: &str) -> Explanation {
+        let answer = self.ask(ClientRequest::Explain { task: task.parse().unwrap() }).pop();
+        let Some(DaemonAnswer::Explained { explanation }) = answer else {
+            unreachable!("{answer:?}")
         };
+        *explanation
+    }
+
+    fn submit(&mut self, n_tasks: u64) {
+        let array = Some(ArrayRange { first: 1, last: n_tasks });
+        let submission =
+            Submission { name: Some(format!("{n_tasks} of them")), array, ..submission() };
         let answer = self.ask(ClientRequest::Submit { submission });
         assert!(matches!(answer[..], [DaemonAnswer::Submitted { .. }]), "{answer:?}");
     }
@@ -131,16 +140,7 @@ impl Rig {
     }
 
     fn member(&mut self, presence: Presence, incarnation: u64) {
-        let member = Member {
-            id: node_id("other"),
-            name: "other".to_owned(),
-            address: "other:1".to_owned(),
-            incarnation,
-            presence,
-            n_cores: 1,
-            speed: 1.0,
-        };
-        self.on(CoreEvent::Members(vec![member]));
+        self.on(CoreEvent::Members(vec![Member { incarnation, presence, ..member("other") }]));
     }
 
     fn refusal(&mut self) -> String {
@@ -149,6 +149,32 @@ impl Rig {
             answer => format!("{answer:?}"),
         }
     }
+}
+
+/// A node that is up.
+fn member(name: &str) -> Member {
+    Member {
+        id: node_id(name),
+        name: name.to_owned(),
+        address: format!("{name}:1"),
+        incarnation: 1,
+        presence: Presence::Up,
+        n_cores: 1,
+        speed: 1.0,
+    }
+}
+
+/// One task that runs `true`.
+fn submission() -> Submission {
+    let command = vec!["true".to_owned()];
+    Submission { command, folder: "/".to_owned(), ..Submission::default() }
+}
+
+/// Book of the node `n` after this submission.
+fn book_of(submission: &Submission) -> Book {
+    let mut book = Book::new(node_id("n"), BookLimits::default());
+    book.records_of(submission, 1).iter().for_each(|record| book.apply(record));
+    book
 }
 
 fn wait(tasks: &str) -> ClientRequest {
@@ -232,11 +258,7 @@ fn everything_can_be_canceled_at_once() {
 fn a_task_that_waits_is_explained() {
     let mut rig = Rig::new();
     rig.submit(3);
-    let task = "n.3".parse().unwrap();
-    let answers = rig.ask(ClientRequest::Explain { task });
-    let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
-        unreachable!("{answers:?}")
-    };
+    let explanation = rig.explain("n.3");
     assert_eq!(explanation.status.state, TaskState::Queued);
     let because = explanation.because.join("; ");
     assert!(
@@ -273,12 +295,8 @@ fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
         rig.ask(ClientRequest::Stop { now: false }),
         [DaemonAnswer::Stopping { n_running: 1 }]
     );
-    let submission = Submission {
-        command: vec!["true".to_owned()],
-        folder: "/".to_owned(),
-        ..Submission::default()
-    };
-    rig.on(CoreEvent::FromClient { client: ANNA, request: ClientRequest::Submit { submission } });
+    let request = ClientRequest::Submit { submission: submission() };
+    rig.on(CoreEvent::FromClient { client: ANNA, request });
     assert_eq!(rig.refusal(), "`n` is being stopped: submit to another node");
     rig.pass(1_000);
     assert!(!rig.seen.left);

@@ -17,10 +17,7 @@ fn after_short_ones(n_left: u64) -> Rig {
 }
 
 fn notes(rig: &mut Rig, task: u64) -> Vec<String> {
-    let answers = rig.ask(ClientRequest::Explain { task: format!("n.{task}").parse().unwrap() });
-    let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
-        unreachable!("a task that is there: {answers:?}")
-    };
+    let explanation = rig.explain(&format!("n.{task}"));
     explanation.steps.iter().map(|step| format!("{:?}", step.what)).collect()
 }
 

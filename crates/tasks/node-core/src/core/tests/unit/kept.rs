@@ -5,19 +5,6 @@ use balancing_policies::PolicyMessage;
 use super::*;
 
 impl Rig {
-    fn fast_member(&mut self) {
-        let member = Member {
-            id: node_id("fast"),
-            name: "fast".to_owned(),
-            address: "fast:1".to_owned(),
-            incarnation: 1,
-            presence: Presence::Up,
-            n_cores: 1,
-            speed: 4.0,
-        };
-        self.on(CoreEvent::Members(vec![member]));
-    }
-
     /// Lets the fast node fetch a task.
     fn pulled(&mut self, operation: u32) {
         let from = node_id("fast");
@@ -61,15 +48,15 @@ fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
 #[test]
 fn a_core_stays_free_while_a_fast_node_ends_the_last_tasks_sooner() {
     let mut rig = Rig::new();
-    rig.fast_member();
+    rig.on(CoreEvent::Members(vec![Member { speed: 4.0, ..member("fast") }]));
     rig.submit(6);
     rig.pulled(1);
     rig.pass(2_000);
     rig.pulled(2);
     rig.end();
     assert!(rig.seen.jobs.is_empty(), "three are the fast node's: {:?}", rig.seen.jobs);
-    let answers = rig.ask(ClientRequest::Explain { task: "n.6".parse().unwrap() });
-    assert!(format!("{answers:?}").contains("reserved for faster nodes"), "{answers:?}");
+    let because = rig.explain("n.6").because.join("; ");
+    assert!(because.contains("reserved for faster nodes"), "{because}");
     rig.pass(4_500);
     assert_eq!(rig.seen.jobs.len(), 1, "it has not come again");
 }

@@ -1,26 +1,13 @@
 //! Tests of losses when nodes go down and links break, and of what clients see of them.
 
-use task_api::{
-    ClientRequest, DaemonAnswer, EndedTask, Presence, Submission, TaskLimits, TaskOutcome,
-};
+use task_api::{EndedTask, TaskLimits};
 
-use super::{Rig, numbers, wait};
-use crate::book::{Book, BookLimits};
-use crate::core::CoreOptions;
-use crate::interface::{CoreEvent, PeerMessage, node_id};
+use super::*;
 
 /// A node with this submission whose daemon and keeper went down `n_times` while a task ran.
 fn down_while_it_runs(n_times: u32, n_starts_max: u32) -> Rig {
-    let mut book = Book::new(node_id("n"), BookLimits::default());
-    let submission = Submission {
-        command: vec!["true".to_owned()],
-        folder: "/".to_owned(),
-        limits: TaskLimits { n_starts_max, ..TaskLimits::default() },
-        ..Submission::default()
-    };
-    for record in book.records_of(&submission, 1) {
-        book.apply(&record);
-    }
+    let limits = TaskLimits { n_starts_max, ..TaskLimits::default() };
+    let book = book_of(&Submission { limits, ..submission() });
     let mut rig = Rig::of(CoreOptions::new("n"), book);
     for _ in 0..n_times {
         let mut book = Book::new(node_id("n"), BookLimits::default());
@@ -37,17 +24,11 @@ fn a_start_counts_although_daemon_and_keeper_went_down() {
     assert_eq!(instances, [4]);
     let mut rig = down_while_it_runs(3, 3);
     assert!(rig.seen.jobs.is_empty());
-    let answers = rig.ask(ClientRequest::Explain { task: "n.1".parse().unwrap() });
-    let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
-        unreachable!("{answers:?}")
-    };
+    let explanation = rig.explain("n.1");
     let because = explanation.because.join("; ");
     assert!(because.contains("given up after 3 of its starts were lost"), "{because}");
-    assert_eq!(
-        explanation.steps.len(),
-        8,
-        "submitted, thrice started and lost, ended: {answers:?}"
-    );
+    let steps = &explanation.steps;
+    assert_eq!(steps.len(), 8, "submitted, thrice started and lost, ended: {steps:?}");
 }
 
 /// The last question to the other node.
@@ -70,8 +51,7 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
         is_brief: false,
     };
     let answer = DaemonAnswer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
-    let message = PeerMessage::Answer { ask, answer };
-    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    rig.hear(PeerMessage::Answer { ask, answer });
 }
 
 #[test]
@@ -92,8 +72,7 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     assert!(rig.ask(ClientRequest::More).is_empty());
     assert_eq!(asked_last(&mut rig), Some((ask, ClientRequest::More)));
     let answer = DaemonAnswer::Refused { sentence: "nothing is waited for".to_owned() };
-    let message = PeerMessage::Answer { ask, answer };
-    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    rig.hear(PeerMessage::Answer { ask, answer });
     assert_eq!(asked_last(&mut rig), Some((ask, question.clone())), "it has forgotten");
     rig.member(Presence::Silent, 1);
     rig.pass(20_000);
@@ -102,8 +81,7 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     assert_eq!(asked_last(&mut rig), Some((ask, question)), "its daemon was started anew");
     // Fault: a client that was ready for more before the link broke was refused by a late answer to that.
     let answer = DaemonAnswer::Refused { sentence: "nothing is waited for".to_owned() };
-    let message = PeerMessage::Answer { ask, answer };
-    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    rig.hear(PeerMessage::Answer { ask, answer });
     assert!(rig.answers().is_empty(), "the question was asked again");
     answered(&mut rig, ask, &[1, 2, 3], 0);
     assert_eq!(numbers(&rig.answers()), (vec![1, 2, 3], 0));
@@ -135,8 +113,7 @@ fn a_node_that_asks_again_is_told_what_it_may_not_have_heard() {
     rig.submit(3);
     let asks = |rig: &mut Rig, request: ClientRequest| {
         rig.seen.sent.clear();
-        let message = PeerMessage::Ask { ask: 7, request };
-        rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+        rig.hear(PeerMessage::Ask { ask: 7, request });
         rig.seen.sent.drain(..).find_map(|(_, message)| match message {
             PeerMessage::Answer { ask: 7, answer } => Some(numbers(&[answer])),
             _ => None,

@@ -9,16 +9,8 @@ use crate::interface::{
 
 /// A node whose journal has lost records of both of its tasks.
 fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
-    let mut book = Book::new(node_id("n"), BookLimits::default());
-    let submission = Submission {
-        command: vec!["true".to_owned()],
-        folder: "/".to_owned(),
-        array: Some(ArrayRange { first: 1, last: 2 }),
-        ..Submission::default()
-    };
-    for record in book.records_of(&submission, 1) {
-        book.apply(&record);
-    }
+    let array = Some(ArrayRange { first: 1, last: 2 });
+    let mut book = book_of(&Submission { array, ..submission() });
     book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX });
     let mut seen = Seen::default();
     let core = Core::new(CoreOptions::new("n"), Now::default(), book, &mut seen);
@@ -36,13 +28,24 @@ fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
 fn renew(rig: &mut Rig, shares: &[(u64, u32)]) -> Vec<InstanceId> {
     rig.seen.sent.clear();
     let shares = shares.iter().map(|&(number, instance)| InstanceId { number, instance }).collect();
-    let message = PeerMessage::Renew { number: 7, incarnation: 1, whole: true, shares };
-    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    rig.hear(PeerMessage::Renew { number: 7, incarnation: 1, whole: true, shares });
     let gone = rig.seen.sent.drain(..).find_map(|(_, message)| match message {
         PeerMessage::Renewed { gone, .. } => Some(gone),
         _ => None,
     });
     gone.expect("an answer")
+}
+
+/// Receives the end of a task of this node that the other node ran.
+fn ended_there(rig: &mut Rig, (number, instance): (u64, u32), outcome: TaskOutcome) {
+    let (share, output) = (InstanceId { number, instance }, Output::default());
+    rig.hear(PeerMessage::Ended(vec![SharedEnd {
+        share,
+        outcome,
+        started_ms: 1,
+        ended_ms: 2,
+        output,
+    }]));
 }
 
 fn state(rig: &Rig, number: u64) -> TaskState {
@@ -81,11 +84,7 @@ fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
     assert_eq!(renew(&mut rig, &[(2, 3)]), []);
     rig.pass(6_000);
     assert_eq!(rig.seen.jobs.iter().map(|job| job.attempt.task.number).collect::<Vec<_>>(), [1]);
-    let (share, output) = (InstanceId { number: 2, instance: 3 }, Output::default());
-    let end =
-        SharedEnd { share, outcome: TaskOutcome::Exit(4), started_ms: 1, ended_ms: 2, output };
-    let message = PeerMessage::Ended(vec![end]);
-    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    ended_there(&mut rig, (2, 3), TaskOutcome::Exit(4));
     assert_eq!(rig.core.book().task(2).unwrap().outcome(), Some(&TaskOutcome::Exit(4)));
 }
 
@@ -93,11 +92,7 @@ fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
 #[test]
 fn an_end_of_a_task_whose_lease_was_lost_counts() {
     let mut rig = rig(&[]);
-    let (share, output) = (InstanceId { number: 1, instance: 2 }, Output::default());
-    let end =
-        SharedEnd { share, outcome: TaskOutcome::Canceled, started_ms: 1, ended_ms: 2, output };
-    let message = PeerMessage::Ended(vec![end]);
-    rig.on(CoreEvent::FromPeer { from: node_id("other"), message });
+    ended_there(&mut rig, (1, 2), TaskOutcome::Canceled);
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&TaskOutcome::Canceled));
     assert_eq!(rig.core.book().tasks().n_uncertain(), 1);
 }
@@ -119,8 +114,8 @@ fn what_runs_here_goes_on_although_its_start_was_lost() {
     let mut rig = rig(&[(1, 2)]);
     assert_eq!((state(&rig, 1), rig.core.book().tasks().n_uncertain()), (TaskState::Running, 1));
     assert!(rig.seen.orders.is_empty(), "{:?}", rig.seen.orders);
-    let answers = rig.ask(ClientRequest::Explain { task: "n.2".parse().unwrap() });
-    assert!(format!("{answers:?}").contains("may have lost which node runs it"), "{answers:?}");
+    let because = rig.explain("n.2").because.join("; ");
+    assert!(because.contains("may have lost which node runs it"), "{because}");
     let answers = rig.ask(ClientRequest::Nodes);
     rig.pass(1_000);
     let said = format!("{answers:?}{:?}", rig.answers());
