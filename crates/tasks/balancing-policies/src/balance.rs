@@ -2,14 +2,15 @@
 
 use crate::call_context::{CallContext, NodeContext};
 use crate::domain::DomainMembers;
-use crate::operation::Accepted;
-use crate::receiver_initiated::{Grant, ReceiverInitiated};
-use crate::sender_initiated::{PendingRequest, SenderInitiated};
+use crate::exchange::Exchange;
+use crate::receiver_initiated::ReceiverInitiated;
+use crate::rule::Initiative;
+use crate::sender_initiated::SenderInitiated;
+use crate::snapshot::BalanceSnapshot;
 use crate::{
     DriverAction, LoadState, Members, Moment, NodeId, NodeLoad, Policy, PolicyCounters,
     PolicyMessage, Timer,
 };
-use crate::{rule::Initiative, snapshot::BalanceSnapshot};
 use std::sync::Arc;
 
 /// Balancing of one node.
@@ -19,27 +20,16 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Balance {
     node: NodeContext,
-    exchange: Exchange,
-}
-
-/// Side that begins an exchange: the node with tasks or the node with room.
-#[derive(Debug)]
-enum Exchange {
-    SenderInitiated(SenderInitiated),
-    ReceiverInitiated(ReceiverInitiated),
+    exchange: Box<dyn Exchange>,
 }
 
 impl Balance {
     /// A node that knows no other yet. Nodes may share a seed: their ids make them draw different numbers.
     pub fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
         let numbers = policy.rule.numbers;
-        let exchange = match policy.rule.spec.initiative {
-            Initiative::Sender(make) => {
-                Exchange::SenderInitiated(SenderInitiated::new(make(numbers)))
-            }
-            Initiative::Receiver(make) => {
-                Exchange::ReceiverInitiated(ReceiverInitiated::new(make(numbers)))
-            }
+        let exchange: Box<dyn Exchange> = match policy.rule.spec.initiative {
+            Initiative::Sender(make) => Box::new(SenderInitiated::new(make(numbers))),
+            Initiative::Receiver(make) => Box::new(ReceiverInitiated::new(make(numbers))),
         };
         Self { node: NodeContext::new(me, policy, seed), exchange }
     }
@@ -61,10 +51,7 @@ impl Balance {
             DomainMembers::new(self.node.policy.domain, self.node.me, Arc::clone(members));
         let before = std::mem::replace(&mut self.node.domain_members, domain_members);
         let call = &mut CallContext { node: &mut self.node, now, out };
-        match &mut self.exchange {
-            Exchange::SenderInitiated(rule) => rule.on_peers(call, &before),
-            Exchange::ReceiverInitiated(rule) => rule.on_peers(call),
-        }
+        self.exchange.on_peers(call, &before);
         for peer in anew {
             self.on_reached(now, peer, out);
         }
@@ -75,10 +62,7 @@ impl Balance {
     /// A driver first starts tasks, up to [`Self::n_slots`], and then measures: what is still queued waits.
     pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<DriverAction>) {
         let call = &mut CallContext { node: &mut self.node, now, out };
-        match &mut self.exchange {
-            Exchange::SenderInitiated(rule) => rule.on_measurement(call, load),
-            Exchange::ReceiverInitiated(rule) => rule.on_measurement(call, load),
-        }
+        self.exchange.on_measurement(call, load);
     }
 
     /// Handles a message. One from a node that is no member is ignored.
@@ -100,24 +84,14 @@ impl Balance {
                 call.send(from, PolicyMessage::StateIs { operation, state });
             }
             PolicyMessage::Release { operation } => call.node.promises.release(from, operation),
-            _ => match &mut self.exchange {
-                Exchange::SenderInitiated(rule) => {
-                    pass_to_sender_initiated(rule, call, from, message);
-                }
-                Exchange::ReceiverInitiated(rule) => {
-                    pass_to_receiver_initiated(rule, call, from, message);
-                }
-            },
+            _ => self.exchange.on_message(call, from, message),
         }
     }
 
     /// Handles a timer whose moment has come.
     pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<DriverAction>) {
         let call = &mut CallContext { node: &mut self.node, now, out };
-        match &mut self.exchange {
-            Exchange::SenderInitiated(rule) => rule.on_timer(call, timer.kind, timer.number),
-            Exchange::ReceiverInitiated(rule) => rule.on_timer(call, timer.kind, timer.number),
-        }
+        self.exchange.on_timer(call, timer);
     }
 
     /// Handles the result of an [`DriverAction::Move`]: how many of its tasks the other node took. The others are back in
@@ -135,36 +109,26 @@ impl Balance {
             return;
         }
         let call = &mut CallContext { node: &mut self.node, now, out };
-        match &mut self.exchange {
-            Exchange::SenderInitiated(rule) => rule.on_lost(to),
-            Exchange::ReceiverInitiated(rule) => rule.on_came_back(call, to),
-        }
+        self.exchange.on_came_back(call, to);
     }
 
     /// Notes that tasks of another node have arrived. A measurement follows.
     pub fn on_received(&mut self, from: NodeId) {
-        let was_promised = self.node.promises.keep(from);
-        if let (false, Exchange::ReceiverInitiated(rule)) = (was_promised, &mut self.exchange) {
-            rule.on_early(from);
+        if !self.node.promises.keep(from) {
+            self.exchange.on_early(from);
         }
     }
 
     /// Notes that a node cannot be reached at present: nothing is expected of it.
     pub fn on_lost(&mut self, peer: NodeId) {
         self.node.promises.forget(peer);
-        match &mut self.exchange {
-            Exchange::SenderInitiated(rule) => rule.on_lost(peer),
-            Exchange::ReceiverInitiated(rule) => rule.on_lost(peer),
-        }
+        self.exchange.on_lost(peer);
     }
 
     /// Notes that a node can be reached, for the first time or again, and tells it what it may have missed.
     pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<DriverAction>) {
         let call = &mut CallContext { node: &mut self.node, now, out };
-        match &mut self.exchange {
-            Exchange::SenderInitiated(rule) => rule.on_reached(call, peer),
-            Exchange::ReceiverInitiated(rule) => rule.on_reached(call, peer),
-        }
+        self.exchange.on_reached(call, peer);
     }
 
     /// Number of tasks that the node should run at once: the driver starts queued tasks as long as fewer run.
@@ -176,10 +140,7 @@ impl Balance {
     /// for tasks regularly, end them sooner. The driver may ask again at any time, and must do so after some
     /// seconds.
     pub fn n_kept(&self, now: Moment) -> u32 {
-        match &self.exchange {
-            Exchange::SenderInitiated(_) => 0,
-            Exchange::ReceiverInitiated(rule) => rule.n_kept(&self.node, now),
-        }
+        self.exchange.n_kept(&self.node, now)
     }
 
     /// State of the node as other nodes see it.
@@ -199,10 +160,8 @@ impl Balance {
 
     /// Snapshot of the node's state, for explanations to users.
     pub fn snapshot(&self, now: Moment) -> BalanceSnapshot {
-        let ((known, n_known), (offers, n_offers), operation) = match &self.exchange {
-            Exchange::SenderInitiated(rule) => (rule.known(), (Vec::new(), 0), rule.under_way()),
-            Exchange::ReceiverInitiated(rule) => (rule.known(), rule.offers(), rule.under_way()),
-        };
+        let ((known, n_known), (offers, n_offers)) =
+            (self.exchange.known(), self.exchange.offers());
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         BalanceSnapshot {
             policy: self.node.policy.to_string(),
@@ -215,58 +174,9 @@ impl Balance {
             n_known: count(n_known),
             offers,
             n_offers: count(n_offers),
-            operation,
+            operation: self.exchange.under_way(),
             last: self.node.last,
             counts: self.node.counts,
         }
-    }
-}
-
-fn pass_to_sender_initiated(
-    rule: &mut SenderInitiated,
-    call: &mut CallContext<'_>,
-    from: NodeId,
-    message: PolicyMessage,
-) {
-    match message {
-        PolicyMessage::State { new, old } => rule.on_state(call, from, (new, old)),
-        PolicyMessage::StateIs { operation, state } => {
-            rule.on_state_is(call, from, (operation, state))
-        }
-        PolicyMessage::Request { operation, n_tasks, origin, n_hops } => {
-            rule.on_request(call, from, PendingRequest { operation, n_tasks, origin, n_hops });
-        }
-        PolicyMessage::Accept { operation, n_tasks_max, load_permille } => {
-            let n_tasks_max = n_tasks_max.into();
-            rule.on_accept(call, operation, Accepted { node: from, n_tasks_max, load_permille });
-        }
-        PolicyMessage::Reject { operation } => rule.on_reject(call, operation),
-        PolicyMessage::Pull { operation, .. } => {
-            call.send(from, PolicyMessage::Nothing { operation })
-        }
-        _ => {}
-    }
-}
-
-fn pass_to_receiver_initiated(
-    rule: &mut ReceiverInitiated,
-    call: &mut CallContext<'_>,
-    from: NodeId,
-    message: PolicyMessage,
-) {
-    match message {
-        PolicyMessage::Subscribe { n_queued } => rule.on_subscribe(call, from, n_queued),
-        PolicyMessage::Probe => rule.on_probe(call, from),
-        PolicyMessage::Pull { operation, n_tasks_max } => {
-            rule.on_pull(call, from, (operation, n_tasks_max));
-        }
-        PolicyMessage::Grant { operation, n_tasks, n_left } => {
-            rule.on_grant(call, from, Grant { operation, n_tasks, n_left });
-        }
-        PolicyMessage::Nothing { operation } => rule.on_nothing(call, from, operation),
-        PolicyMessage::Request { operation, origin, .. } => {
-            call.send(origin, PolicyMessage::Reject { operation });
-        }
-        _ => {}
     }
 }

@@ -61,6 +61,7 @@ mod stealing;
 mod subscription;
 
 mod call_context;
+mod exchange;
 mod offers;
 mod operation;
 mod period;

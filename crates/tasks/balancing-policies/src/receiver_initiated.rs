@@ -9,9 +9,11 @@
 
 use crate::action::TimerKind;
 use crate::call_context::{CallContext, NodeContext};
+use crate::domain::DomainMembers;
+use crate::exchange::Exchange;
 use crate::operation::OPERATION_MS;
 use crate::snapshot::{OngoingOperation, OperationOutcome};
-use crate::{LoadState, Members, Moment, NodeId, NodeLoad, PolicyMessage};
+use crate::{LoadState, Members, Moment, NodeId, NodeLoad, PolicyMessage, Timer};
 use std::fmt;
 
 /// Receiver-initiated rule: how a node with room learns where tasks wait.
@@ -132,59 +134,13 @@ struct Pull {
     is_here: bool,
 }
 
-/// Grant as it arrived.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grant {
-    pub(crate) operation: u32,
-    pub(crate) n_tasks: u16,
-    pub(crate) n_left: u32,
-}
-
 impl ReceiverInitiated {
     pub(crate) fn new(rule: Box<dyn ReceiverRule>) -> Self {
         Self { rule, open: None, resume: 0, resumes_at: Moment::default() }
     }
 
-    pub(crate) fn on_peers(&mut self, call: &mut CallContext<'_>) {
-        self.rule.on_peers(&call.node.domain_members.members);
-        self.go_on(call);
-    }
-
-    pub(crate) fn on_measurement(&mut self, call: &mut CallContext<'_>, load: NodeLoad) {
-        if call.node.load.n_queued < load.n_queued {
-            self.rule.on_queued(call.now);
-        }
-        if call.node.measure(load) && call.node.state == LoadState::Receiver {
-            self.rule.on_room();
-        }
-        self.go_on(call);
-    }
-
-    pub(crate) fn on_timer(&mut self, call: &mut CallContext<'_>, kind: TimerKind, number: u32) {
-        match (kind, self.open) {
-            (TimerKind::Wave, _) => self.rule.on_wave(call, number),
-            (TimerKind::Pull, Some(pull)) if pull.number == number => {
-                self.end_unanswered(call, pull);
-            }
-            (TimerKind::Pull, None) if self.resume == number => self.pull(call),
-            _ => {}
-        }
-    }
-
-    pub(crate) fn on_subscribe(&mut self, call: &mut CallContext<'_>, from: NodeId, n_queued: u32) {
-        if self.rule.on_subscribe(call, from, n_queued) {
-            self.pull(call);
-        }
-    }
-
-    pub(crate) fn on_probe(&mut self, call: &mut CallContext<'_>, from: NodeId) {
-        if self.rule.on_probe(call, from) {
-            self.pull(call);
-        }
-    }
-
     /// Grants waiting tasks, or answers that there are none.
-    pub(crate) fn on_pull(&mut self, call: &mut CallContext<'_>, from: NodeId, pull: (u32, u16)) {
+    fn on_pull(&mut self, call: &mut CallContext<'_>, from: NodeId, pull: (u32, u16)) {
         let (operation, n_tasks_max) = pull;
         if n_tasks_max == 0 {
             return self.rule.on_leave(call.now, from);
@@ -213,13 +169,12 @@ impl ReceiverInitiated {
         self.rule.n_kept_from(call.now, speed, members)
     }
 
-    /// Number of waiting tasks that the node itself must leave to faster nodes.
-    pub(crate) fn n_kept(&self, node: &NodeContext, now: Moment) -> u32 {
-        self.rule.n_kept_from(now, node.load.speed, &node.domain_members.members)
-    }
-
-    pub(crate) fn on_grant(&mut self, call: &mut CallContext<'_>, from: NodeId, grant: Grant) {
-        let Grant { operation, n_tasks, n_left } = grant;
+    fn on_grant(
+        &mut self,
+        call: &mut CallContext<'_>,
+        from: NodeId,
+        (operation, n_tasks, n_left): (u32, u16, u32),
+    ) {
         let pull = self.take(from, operation);
         if pull.is_none_or(|pull| !pull.is_here) {
             call.node.promises.promise(call.now, from, operation, n_tasks.into());
@@ -232,52 +187,7 @@ impl ReceiverInitiated {
         self.pull(call);
     }
 
-    /// Notes tasks that arrived before their grant.
-    pub(crate) fn on_early(&mut self, from: NodeId) {
-        for pull in self.open.iter_mut().filter(|pull| pull.from == from) {
-            pull.is_here = true;
-        }
-    }
-
-    pub(crate) fn on_nothing(&mut self, call: &mut CallContext<'_>, from: NodeId, operation: u32) {
-        if self.take(from, operation).is_some() {
-            call.node.counts.not_accepted += 1;
-            call.ended(OperationOutcome::NothingThere);
-            self.rule.on_nothing(from);
-            self.rest(call);
-        }
-    }
-
-    pub(crate) fn on_lost(&mut self, peer: NodeId) {
-        self.rule.on_lost(peer);
-    }
-
-    /// Announces waiting tasks again, since a node that was silent may have missed the announcement.
-    pub(crate) fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
-        self.rule.on_missed(peer);
-        self.go_on(call);
-    }
-
-    /// Announces tasks that did not arrive at `from` again: a node that did not take them fetches them when it has
-    /// room.
-    pub(crate) fn on_came_back(&mut self, call: &mut CallContext<'_>, from: NodeId) {
-        self.rule.on_missed(from);
-        self.go_on(call);
-    }
-
-    pub(crate) fn known(&self) -> (Vec<NodeId>, usize) {
-        self.rule.known()
-    }
-
-    pub(crate) fn offers(&self) -> (Vec<NodeId>, usize) {
-        self.rule.offers()
-    }
-
-    pub(crate) fn under_way(&self) -> Option<OngoingOperation> {
-        self.open.map(|pull| OngoingOperation { since: pull.began, n_asked: 1, n_open: 1 })
-    }
-
-    pub(crate) fn go_on(&mut self, call: &mut CallContext<'_>) {
+    fn go_on(&mut self, call: &mut CallContext<'_>) {
         self.rule.announce(call);
         self.pull(call);
     }
@@ -328,5 +238,101 @@ impl ReceiverInitiated {
             (self.resume, self.resumes_at) = (call.node.next_operation(), at);
             call.timer(TimerKind::Pull, self.resume, at);
         }
+    }
+}
+
+impl Exchange for ReceiverInitiated {
+    fn on_peers(&mut self, call: &mut CallContext<'_>, _before: &DomainMembers) {
+        self.rule.on_peers(&call.node.domain_members.members);
+        self.go_on(call);
+    }
+
+    fn on_measurement(&mut self, call: &mut CallContext<'_>, load: NodeLoad) {
+        if call.node.load.n_queued < load.n_queued {
+            self.rule.on_queued(call.now);
+        }
+        if call.node.measure(load) && call.node.state == LoadState::Receiver {
+            self.rule.on_room();
+        }
+        self.go_on(call);
+    }
+
+    fn on_message(&mut self, call: &mut CallContext<'_>, from: NodeId, message: PolicyMessage) {
+        match message {
+            PolicyMessage::Subscribe { n_queued }
+                if self.rule.on_subscribe(call, from, n_queued) =>
+            {
+                self.pull(call);
+            }
+            PolicyMessage::Probe if self.rule.on_probe(call, from) => self.pull(call),
+            PolicyMessage::Pull { operation, n_tasks_max } => {
+                self.on_pull(call, from, (operation, n_tasks_max));
+            }
+            PolicyMessage::Grant { operation, n_tasks, n_left } => {
+                self.on_grant(call, from, (operation, n_tasks, n_left));
+            }
+            PolicyMessage::Nothing { operation } if self.take(from, operation).is_some() => {
+                call.node.counts.not_accepted += 1;
+                call.ended(OperationOutcome::NothingThere);
+                self.rule.on_nothing(from);
+                self.rest(call);
+            }
+            PolicyMessage::Request { operation, origin, .. } => {
+                call.send(origin, PolicyMessage::Reject { operation });
+            }
+            _ => {}
+        }
+    }
+
+    fn on_timer(&mut self, call: &mut CallContext<'_>, timer: Timer) {
+        match (timer.kind, self.open) {
+            (TimerKind::Wave, _) => self.rule.on_wave(call, timer.number),
+            (TimerKind::Pull, Some(pull)) if pull.number == timer.number => {
+                self.end_unanswered(call, pull);
+            }
+            (TimerKind::Pull, None) if self.resume == timer.number => self.pull(call),
+            _ => {}
+        }
+    }
+
+    /// Notes tasks that arrived before their grant.
+    fn on_early(&mut self, from: NodeId) {
+        for pull in self.open.iter_mut().filter(|pull| pull.from == from) {
+            pull.is_here = true;
+        }
+    }
+
+    fn on_lost(&mut self, peer: NodeId) {
+        self.rule.on_lost(peer);
+    }
+
+    /// Announces waiting tasks again, since a node that was silent may have missed the announcement.
+    fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
+        self.rule.on_missed(peer);
+        self.go_on(call);
+    }
+
+    /// Announces tasks that did not arrive at `from` again: a node that did not take them fetches them when it has
+    /// room.
+    fn on_came_back(&mut self, call: &mut CallContext<'_>, from: NodeId) {
+        self.rule.on_missed(from);
+        self.go_on(call);
+    }
+
+    /// Number of waiting tasks that the node itself must leave to faster nodes.
+    fn n_kept(&self, node: &NodeContext, now: Moment) -> u32 {
+        self.rule.n_kept_from(now, node.load.speed, &node.domain_members.members)
+    }
+
+    fn known(&self) -> (Vec<NodeId>, usize) {
+        self.rule.known()
+    }
+
+    fn offers(&self) -> (Vec<NodeId>, usize) {
+        self.rule.offers()
+    }
+
+    fn under_way(&self) -> Option<OngoingOperation> {
+        self.open.map(|pull| OngoingOperation { since: pull.began, n_asked: 1, n_open: 1 })
     }
 }

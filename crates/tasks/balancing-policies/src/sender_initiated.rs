@@ -12,10 +12,11 @@
 use crate::action::TimerKind;
 use crate::call_context::CallContext;
 use crate::domain::DomainMembers;
+use crate::exchange::Exchange;
 use crate::operation::{Accepted, OPERATION_MS, Phase, PolicyOperation};
 use crate::receivers::Receivers;
 use crate::snapshot::{N_NAMED_MAX, OngoingOperation, OperationOutcome};
-use crate::{LoadState, Moment, NodeId, NodeLoad, PolicyMessage};
+use crate::{LoadState, Moment, NodeId, NodeLoad, PolicyMessage, Timer};
 use std::fmt;
 
 /// Pause after an operation that moved nothing.
@@ -116,40 +117,8 @@ impl SenderInitiated {
         }
     }
 
-    /// Applies a change of members. Overlapping domains shift when a node comes or leaves: a node that is no longer
-    /// a neighbor no longer announces its state, and is forgotten.
-    pub(crate) fn on_peers(&mut self, call: &mut CallContext<'_>, before: &DomainMembers) {
-        self.receivers.retain(|id| call.node.domain_members.reaches(id));
-        let is_new_neighbor =
-            |id: NodeId| before.members.position(id).is_some() && !before.reaches(id);
-        let neighbors = call.node.domain_members.neighbors.clone();
-        for id in neighbors.into_iter().filter(|id| is_new_neighbor(*id)) {
-            self.on_reached(call, id);
-        }
-        self.rule.begin(call);
-    }
-
-    pub(crate) fn on_measurement(&mut self, call: &mut CallContext<'_>, load: NodeLoad) {
-        // The measured load excludes tasks that were given away, so tasks that came back count as more.
-        let has_more = call.node.load.n_queued < load.n_queued;
-        let has_changed = call.node.measure(load);
-        self.has_news |= has_more || has_changed;
-        if has_changed {
-            self.rule.on_change(call);
-        }
-        self.begin(call);
-    }
-
-    pub(crate) fn on_timer(&mut self, call: &mut CallContext<'_>, kind: TimerKind, number: u32) {
-        match kind {
-            TimerKind::Operation if self.is_under_way(number) => self.end_phase(call),
-            TimerKind::Period => self.rule.on_period(call, number),
-            _ => {}
-        }
-    }
-
     /// Handles the announced state of a member.
-    pub(crate) fn on_state(
+    fn on_state(
         &mut self,
         call: &mut CallContext<'_>,
         from: NodeId,
@@ -183,12 +152,7 @@ impl SenderInitiated {
     }
 
     /// Handles a member's answer about its state.
-    pub(crate) fn on_state_is(
-        &mut self,
-        call: &mut CallContext<'_>,
-        from: NodeId,
-        answer: (u32, LoadState),
-    ) {
+    fn on_state_is(&mut self, call: &mut CallContext<'_>, from: NodeId, answer: (u32, LoadState)) {
         if answer.0 == NO_OPERATION {
             return self.on_state(call, from, (answer.1, answer.1));
         }
@@ -207,12 +171,7 @@ impl SenderInitiated {
     }
 
     /// Accepts tasks, passes the request on, or rejects it.
-    pub(crate) fn on_request(
-        &mut self,
-        call: &mut CallContext<'_>,
-        from: NodeId,
-        request: PendingRequest,
-    ) {
+    fn on_request(&mut self, call: &mut CallContext<'_>, from: NodeId, request: PendingRequest) {
         let PendingRequest { operation, n_tasks, origin, n_hops } = request;
         let n_hops = if 0 < self.rule.n_hops() { n_hops } else { 0 };
         let n_room = call.node.n_room(call.now).min(n_tasks.into());
@@ -229,12 +188,7 @@ impl SenderInitiated {
         }
     }
 
-    pub(crate) fn on_accept(
-        &mut self,
-        call: &mut CallContext<'_>,
-        number: u32,
-        accepted: Accepted,
-    ) {
+    fn on_accept(&mut self, call: &mut CallContext<'_>, number: u32, accepted: Accepted) {
         match self.operation.as_mut() {
             Some(operation) if operation.awaits(number, Phase::Requests) => {
                 operation.accept(accepted);
@@ -246,7 +200,7 @@ impl SenderInitiated {
         }
     }
 
-    pub(crate) fn on_reject(&mut self, call: &mut CallContext<'_>, number: u32) {
+    fn on_reject(&mut self, call: &mut CallContext<'_>, number: u32) {
         let Some(operation) = self.operation.as_mut() else { return };
         if operation.awaits(number, Phase::Requests) {
             operation.reject();
@@ -254,34 +208,6 @@ impl SenderInitiated {
                 self.end_phase(call);
             }
         }
-    }
-
-    pub(crate) fn on_lost(&mut self, peer: NodeId) {
-        self.receivers.remove(peer);
-    }
-
-    /// Exchanges states with a node that was silent, since both sides may have missed changes.
-    pub(crate) fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
-        if self.rule.announces_changes_only() && call.node.domain_members.reaches(peer) {
-            let (new, old) = (call.node.state, call.node.previous);
-            call.send(peer, PolicyMessage::State { new, old });
-            // Its announcements before this node knew it were ignored, and it announces changes only.
-            call.send(peer, PolicyMessage::AskState { operation: NO_OPERATION });
-        }
-    }
-
-    pub(crate) fn known(&self) -> (Vec<NodeId>, usize) {
-        let known = self.receivers.known();
-        (known.iter().take(N_NAMED_MAX).copied().collect(), known.len())
-    }
-
-    pub(crate) fn under_way(&self) -> Option<OngoingOperation> {
-        let under_way = |operation: &PolicyOperation| OngoingOperation {
-            since: operation.began,
-            n_asked: operation.n_asked,
-            n_open: operation.n_open,
-        };
-        self.operation.as_ref().map(under_way)
     }
 
     fn is_under_way(&self, number: u32) -> bool {
@@ -367,5 +293,96 @@ impl SenderInitiated {
         } else {
             self.has_news = true;
         }
+    }
+}
+
+impl Exchange for SenderInitiated {
+    /// Applies a change of members. Overlapping domains shift when a node comes or leaves: a node that is no longer
+    /// a neighbor no longer announces its state, and is forgotten.
+    fn on_peers(&mut self, call: &mut CallContext<'_>, before: &DomainMembers) {
+        self.receivers.retain(|id| call.node.domain_members.reaches(id));
+        let is_new_neighbor =
+            |id: NodeId| before.members.position(id).is_some() && !before.reaches(id);
+        let neighbors = call.node.domain_members.neighbors.clone();
+        for id in neighbors.into_iter().filter(|id| is_new_neighbor(*id)) {
+            self.on_reached(call, id);
+        }
+        self.rule.begin(call);
+    }
+
+    fn on_measurement(&mut self, call: &mut CallContext<'_>, load: NodeLoad) {
+        // The measured load excludes tasks that were given away, so tasks that came back count as more.
+        let has_more = call.node.load.n_queued < load.n_queued;
+        let has_changed = call.node.measure(load);
+        self.has_news |= has_more || has_changed;
+        if has_changed {
+            self.rule.on_change(call);
+        }
+        self.begin(call);
+    }
+
+    fn on_message(&mut self, call: &mut CallContext<'_>, from: NodeId, message: PolicyMessage) {
+        match message {
+            PolicyMessage::State { new, old } => self.on_state(call, from, (new, old)),
+            PolicyMessage::StateIs { operation, state } => {
+                self.on_state_is(call, from, (operation, state));
+            }
+            PolicyMessage::Request { operation, n_tasks, origin, n_hops } => {
+                self.on_request(call, from, PendingRequest { operation, n_tasks, origin, n_hops });
+            }
+            PolicyMessage::Accept { operation, n_tasks_max, load_permille } => {
+                let n_tasks_max = n_tasks_max.into();
+                self.on_accept(
+                    call,
+                    operation,
+                    Accepted { node: from, n_tasks_max, load_permille },
+                );
+            }
+            PolicyMessage::Reject { operation } => self.on_reject(call, operation),
+            PolicyMessage::Pull { operation, .. } => {
+                call.send(from, PolicyMessage::Nothing { operation });
+            }
+            _ => {}
+        }
+    }
+
+    fn on_timer(&mut self, call: &mut CallContext<'_>, timer: Timer) {
+        match timer.kind {
+            TimerKind::Operation if self.is_under_way(timer.number) => self.end_phase(call),
+            TimerKind::Period => self.rule.on_period(call, timer.number),
+            _ => {}
+        }
+    }
+
+    fn on_came_back(&mut self, _call: &mut CallContext<'_>, to: NodeId) {
+        self.on_lost(to);
+    }
+
+    fn on_lost(&mut self, peer: NodeId) {
+        self.receivers.remove(peer);
+    }
+
+    /// Exchanges states with a node that was silent, since both sides may have missed changes.
+    fn on_reached(&mut self, call: &mut CallContext<'_>, peer: NodeId) {
+        if self.rule.announces_changes_only() && call.node.domain_members.reaches(peer) {
+            let (new, old) = (call.node.state, call.node.previous);
+            call.send(peer, PolicyMessage::State { new, old });
+            // Its announcements before this node knew it were ignored, and it announces changes only.
+            call.send(peer, PolicyMessage::AskState { operation: NO_OPERATION });
+        }
+    }
+
+    fn known(&self) -> (Vec<NodeId>, usize) {
+        let known = self.receivers.known();
+        (known.iter().take(N_NAMED_MAX).copied().collect(), known.len())
+    }
+
+    fn under_way(&self) -> Option<OngoingOperation> {
+        let under_way = |operation: &PolicyOperation| OngoingOperation {
+            since: operation.began,
+            n_asked: operation.n_asked,
+            n_open: operation.n_open,
+        };
+        self.operation.as_ref().map(under_way)
     }
 }

@@ -3,8 +3,8 @@
 mod meetings;
 
 use balancing_policies::{
-    Balance, DriverAction, Members, Moment, NodeId, NodeLoad, OperationOutcome, Peer,
-    PolicyMessage, Timer,
+    Balance, BalanceSnapshot, DriverAction, Members, Moment, NodeId, NodeLoad, OperationOutcome,
+    Peer, PolicyMessage, Timer,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,8 +21,6 @@ struct Cluster {
 
 impl Cluster {
     fn new(policy: &str, n: u32) -> Self {
-        let peer = |id| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed: 1.0 };
-        let members = Arc::new(Members::new((0..n).map(peer)));
         let node = |id| {
             (Balance::new(NodeId(id), policy.parse().expect("a policy"), 5), NodeLoad::idle(1, 1.0))
         };
@@ -33,21 +31,38 @@ impl Cluster {
             said: Vec::new(),
             deaf: None,
         };
-        for at in 0..cluster.nodes.len() {
-            let mut out = Vec::new();
-            cluster.nodes[at].0.on_peers(Moment(0), &members, &mut out);
-            cluster.act(at, out);
-        }
+        cluster.meet((0..n).map(|id| (id, 0, 1.0)));
         (0..cluster.nodes.len()).for_each(|at| cluster.load(at, 0, 0));
         cluster
     }
 
     fn load(&mut self, at: usize, n_running: u32, n_queued: u32) {
-        let (balance, load) = &mut self.nodes[at];
-        *load = NodeLoad { n_running, n_queued, ..*load };
+        let load = NodeLoad { n_running, n_queued, ..self.nodes[at].1 };
+        self.nodes[at].1 = load;
+        self.call(at, |node, now, out| node.on_measurement(now, load, out));
+    }
+
+    /// Reports an event to a node, and carries out its actions.
+    fn call(
+        &mut self,
+        at: usize,
+        event: impl FnOnce(&mut Balance, Moment, &mut Vec<DriverAction>),
+    ) {
         let mut out = Vec::new();
-        balance.on_measurement(self.now, *load, &mut out);
+        event(&mut self.nodes[at].0, self.now, &mut out);
         self.act(at, out);
+    }
+
+    /// Tells all nodes the members: one core each, with these ids, incarnations and speeds.
+    fn meet(&mut self, members: impl IntoIterator<Item = (u32, u32, f64)>) {
+        let members = Arc::new(Members::new(members.into_iter().map(peer)));
+        for at in 0..self.nodes.len() {
+            self.call(at, |node, now, out| node.on_peers(now, &members, out));
+        }
+    }
+
+    fn snapshot(&self, at: usize) -> BalanceSnapshot {
+        self.nodes[at].0.snapshot(self.now)
     }
 
     fn act(&mut self, at: usize, out: Vec<DriverAction>) {
@@ -86,21 +101,23 @@ impl Cluster {
         {
             let (at, timer, due) = self.timers.swap_remove(first);
             self.now = self.now.max(due);
-            let mut out = Vec::new();
-            self.nodes[at].0.on_timer(self.now, timer, &mut out);
-            self.act(at, out);
+            self.call(at, |node, now, out| node.on_timer(now, timer, out));
         }
         self.now = until;
     }
 
     fn why(&self, at: usize) -> Option<OperationOutcome> {
-        self.nodes[at].0.snapshot(self.now).last.map(|last| last.why)
+        self.snapshot(at).last.map(|last| last.why)
     }
 
     #[track_caller]
     fn said(&mut self, expected: &[&str]) {
         assert_eq!(std::mem::take(&mut self.said), expected);
     }
+}
+
+fn peer((id, incarnation, speed): (u32, u32, f64)) -> Peer {
+    Peer { id: NodeId(id), incarnation, n_cores: 1, speed }
 }
 
 fn id(at: usize) -> NodeId {
@@ -288,14 +305,12 @@ fn waves_reach_whoever_has_room() {
 #[test]
 fn a_pull_without_an_answer_is_tried_again_and_given_up() {
     let mut cluster = Cluster::new("subscription", 2);
-    let mut out = Vec::new();
     cluster.deaf = Some(0);
     let message = PolicyMessage::Subscribe { n_queued: 5 };
-    cluster.nodes[1].0.on_message(cluster.now, NodeId(0), message, &mut out);
-    cluster.act(1, out);
-    assert_eq!(cluster.nodes[1].0.snapshot(cluster.now).n_offers, 1);
+    cluster.call(1, |node, now, out| node.on_message(now, NodeId(0), message, out));
+    assert_eq!(cluster.snapshot(1).n_offers, 1);
     cluster.wait(6_000);
-    let snapshot = cluster.nodes[1].0.snapshot(cluster.now);
+    let snapshot = cluster.snapshot(1);
     assert_eq!((snapshot.n_offers, snapshot.operation), (0, None));
     assert_eq!(snapshot.counts.not_accepted, 5);
 }
@@ -334,9 +349,7 @@ fn tasks_that_came_back_are_offered_again() {
     cluster.load(1, 1, 0);
     cluster.load(0, 1, 1);
     cluster.said(&["0>1 subscribe 1"]);
-    let mut out = Vec::new();
-    cluster.nodes[0].0.on_moved(cluster.now, NodeId(1), (1, 0), &mut out);
-    cluster.act(0, out);
+    cluster.call(0, |node, now, out| node.on_moved(now, NodeId(1), (1, 0), out));
     cluster.said(&["0>1 subscribe 1"]);
     assert_eq!(cluster.nodes[0].0.counts().came_back, 1);
 }
@@ -344,13 +357,7 @@ fn tasks_that_came_back_are_offered_again() {
 /// A node with tasks, a slow one and a fast one; the fast one fetches its second task.
 fn with_fast_and_slow() -> Cluster {
     let mut cluster = Cluster::new("subscription", 3);
-    let peer = |(id, speed)| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed };
-    let members = Arc::new(Members::new([(0, 1.0), (1, 1.0), (2, 4.0)].map(peer)));
-    for at in 0..3 {
-        let mut out = Vec::new();
-        cluster.nodes[at].0.on_peers(cluster.now, &members, &mut out);
-        cluster.act(at, out);
-    }
+    cluster.meet([(0, 0, 1.0), (1, 0, 1.0), (2, 0, 4.0)]);
     cluster.load(0, 1, 6);
     cluster.wait(5_000);
     cluster.said.clear();

@@ -90,6 +90,15 @@ impl World {
         world
     }
 
+    fn after(policy: &str, happenings: &[Happening]) -> Result<Self, TestCaseError> {
+        let mut world = Self::new(policy);
+        for happening in happenings {
+            world.happen(happening);
+            world.check()?;
+        }
+        Ok(world)
+    }
+
     fn happen(&mut self, happening: &Happening) {
         let (now, out) = (self.now, &mut self.out);
         match happening {
@@ -158,22 +167,14 @@ proptest! {
         happenings in prop::collection::vec(happenings(), 0..200)
     ) {
         for policy in POLICIES {
-            let mut world = World::new(policy);
-            for happening in &happenings {
-                world.happen(happening);
-                world.check()?;
-            }
+            World::after(policy, &happenings)?;
         }
     }
 
     #[test]
     fn no_operation_stays_open(happenings in prop::collection::vec(happenings(), 0..200)) {
         for policy in POLICIES {
-            let mut world = World::new(policy);
-            for happening in &happenings {
-                world.happen(happening);
-                world.check()?;
-            }
+            let mut world = World::after(policy, &happenings)?;
             // No node answers any more, no task waits, and there is no room.
             let full = Happening::Load { n_running: 9, n_queued: 0 };
             world.happen(&full);
@@ -182,11 +183,8 @@ proptest! {
                 let Some(since) = world.balance.snapshot(world.now).operation.map(|it| it.since)
                 else { break };
                 world.now = world.now.max(since.plus_ms(1_001));
-                let due = |(_, at): &(Timer, Moment)| *at <= world.now;
-                let (now_due, later) = world.timers.iter().partition(|timer| due(timer));
-                world.timers = later;
-                let now_due: Vec<(Timer, Moment)> = now_due;
-                for (timer, _) in now_due {
+                let due: Vec<_> = world.timers.extract_if(.., |(_, at)| *at <= world.now).collect();
+                for (timer, _) in due {
                     world.balance.on_timer(world.now, timer, &mut world.out);
                 }
                 world.check()?;
