@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::Retention;
 
 /// Reachability of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
     /// The node answers.
+    #[default]
     Up,
     /// No message has arrived from the node for a while; when the leases of its tasks run out, other nodes
     /// get them.
@@ -55,7 +56,7 @@ pub struct NodeCounters {
 }
 
 /// Status of a node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatus {
     /// Name of the node.
     pub node: String,

@@ -312,15 +312,7 @@ pub enum Reason {
 impl Reason {
     /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
     pub fn is_loss(&self) -> bool {
-        match self {
-            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
-            Self::NotTaken(..)
-            | Self::Unanswered(_)
-            | Self::Returned(..)
-            | Self::Leaving
-            | Self::NoRoom(_)
-            | Self::NoTurn => false,
-        }
+        matches!(self, Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost)
     }
 
     /// The other node, where one is involved.
@@ -331,9 +323,7 @@ impl Reason {
             | Self::Silent(node)
             | Self::Restarted(node)
             | Self::Returned(node, _) => Some(*node),
-            Self::KeeperLost | Self::Leaving | Self::NodeLost | Self::NoRoom(_) | Self::NoTurn => {
-                None
-            }
+            _ => None,
         }
     }
 

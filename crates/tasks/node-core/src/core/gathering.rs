@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use balancing_policies::Moment;
-use task_api::{DaemonAnswer, NodeCounters, NodeStatus, Retention};
+use task_api::{DaemonAnswer, NodeStatus};
 
 use super::turn::{Asker, Turn};
 use crate::interface::{ClientId, Member, NodeId, PeerMessage};
@@ -83,15 +83,6 @@ fn of_member(member: &Member) -> NodeStatus {
         presence: member.presence,
         n_cores: member.n_cores,
         speed: member.speed,
-        load: None,
-        index: None,
-        policy: None,
-        n_running: 0,
-        n_queued: 0,
-        n_leased: 0,
-        counts: NodeCounters::default(),
-        uptime_ms: 0,
-        troubles: Vec::new(),
-        kept: Retention::default(),
+        ..NodeStatus::default()
     }
 }

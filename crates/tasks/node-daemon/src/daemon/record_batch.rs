@@ -99,11 +99,7 @@ impl RecordBatch {
         }
         let mut bytes = Vec::new();
         let mut encoder = self.encoder.clone();
-        let mut failed = None;
-        book.snapshot(|record| failed = encoder.encode(record, &mut bytes).err().or(failed.take()));
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        encoder.encode_book(book, &mut bytes)?;
         let n_bytes = bytes.len() as u64;
         let position = self.position(&encoder);
         if writer.replace(bytes, self.encoder.sequence(), position) {

@@ -236,11 +236,7 @@ fn go_on(path: &Path, n_bytes: u64, sequence: u64) -> io::Result<(File, u64, u64
 fn anew(path: &Path, name: &str, sequence: u64, book: &mut Book) -> io::Result<(File, u64, u64)> {
     let mut encoder = Encoder::new(name, sequence);
     let mut bytes = Vec::new();
-    let mut failed = None;
-    book.snapshot(|record| failed = encoder.encode(record, &mut bytes).err().or(failed.take()));
-    if let Some(error) = failed {
-        return Err(io::Error::other(error));
-    }
+    encoder.encode_book(book, &mut bytes).map_err(io::Error::other)?;
     let file = write_anew(path, (name, sequence), &bytes)?;
     let n_bytes = file.metadata()?.len();
     Ok((file, n_bytes, encoder.sequence()))

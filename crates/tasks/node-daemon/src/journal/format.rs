@@ -5,7 +5,7 @@ mod old;
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{self, BlockFileKind, BlockItem, Blocks};
-use node_core::book::JournalRecord;
+use node_core::book::{Book, JournalRecord};
 
 /// Longest record in bytes: a submission, or an end with all output that is kept.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
@@ -102,6 +102,20 @@ impl Encoder {
         append(record, (self.seed, self.sequence + 1), to)?;
         self.sequence += 1;
         Ok(())
+    }
+
+    /// Appends records that make this book again.
+    ///
+    /// # Errors
+    /// When one of them is longer than [`RECORD_BYTES_MAX`].
+    pub(crate) fn encode_book(
+        &mut self,
+        book: &mut Book,
+        to: &mut Vec<u8>,
+    ) -> Result<(), FormatError> {
+        let mut failed = None;
+        book.snapshot(|record| failed = self.encode(record, to).err().or(failed.take()));
+        failed.map_or(Ok(()), Err)
     }
 }
 

@@ -14,7 +14,7 @@ impl Simulation<'_> {
         if !it.is_up {
             return;
         }
-        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let before = it.free_and_waiting();
         let n_running = it.machine.n_running();
         let held = it.machine.stop(self.now_ns);
         it.is_up = false;

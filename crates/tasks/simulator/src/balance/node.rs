@@ -67,6 +67,11 @@ impl SimulatedNode {
         }
     }
 
+    /// Numbers of free cores and of waiting tasks.
+    pub(super) fn free_and_waiting(&self) -> (u64, u64) {
+        (self.n_free_cores(), self.machine.n_queued().into())
+    }
+
     pub(super) fn n_free_cores(&self) -> u64 {
         if self.is_up {
             self.machine.n_cores.saturating_sub(self.machine.n_running()).into()

@@ -195,7 +195,7 @@ impl<'a> Simulation<'a> {
     /// Adds a waiting task to a node. A task of a node that is down waits until the node is back.
     fn add(&mut self, node: u32, task: SimulatedTask) {
         let it = &mut self.nodes[node as usize];
-        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let before = it.free_and_waiting();
         it.machine.queue.push_back(task);
         self.tally.changed(self.now_ns, before, (before.0, before.1 + 1));
         if self.nodes[node as usize].is_up {
@@ -208,7 +208,7 @@ impl<'a> Simulation<'a> {
         if it.machine.version != version {
             return;
         }
-        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let before = it.free_and_waiting();
         let Some(task) = it.machine.end(self.now_ns) else { return };
         let after = (it.n_free_cores(), before.1);
         self.tally.ended(self.now_ns, task.arrival_ns);
@@ -258,7 +258,7 @@ impl<'a> Simulation<'a> {
 
     fn start_and_measure(&mut self, node: u32) {
         let it = &mut self.nodes[node as usize];
-        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let before = it.free_and_waiting();
         let n_slots = it.balance.n_slots().max(it.machine.n_cores);
         let mut has_started = false;
         let n_kept = it.balance.n_kept(Moment(self.now_ns));
@@ -270,7 +270,7 @@ impl<'a> Simulation<'a> {
             self.tally.started(self.now_ns);
             has_started = true;
         }
-        self.tally.changed(self.now_ns, before, (it.n_free_cores(), it.machine.n_queued().into()));
+        self.tally.changed(self.now_ns, before, it.free_and_waiting());
         if self.scenario.detection == Detection::AtOnce {
             it.n_running_measured = it.n_running_known;
         }
@@ -323,7 +323,7 @@ impl<'a> Simulation<'a> {
 
     fn hand_over(&mut self, from: u32, to: u32, n_tasks: u32) {
         let it = &mut self.nodes[from as usize];
-        let before = (it.n_free_cores(), it.machine.n_queued().into());
+        let before = it.free_and_waiting();
         let n_moved = n_tasks.min(it.machine.n_queued());
         for k in 0..n_moved {
             if let Some(task) = it.machine.queue.pop_front() {
