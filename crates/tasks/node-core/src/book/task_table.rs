@@ -33,7 +33,7 @@ struct ResolvedSinceLast {
 impl TaskTable {
     /// Number of tasks that wait here, and may be run.
     pub fn n_queued(&self) -> u64 {
-        self.queue.n_queued()
+        self.queue.n_queued
     }
 
     /// Number of tasks that wait here, including those that must not run yet.
@@ -185,10 +185,6 @@ struct Queue {
 }
 
 impl Queue {
-    fn n_queued(&self) -> u64 {
-        self.n_queued
-    }
-
     /// Appends new tasks behind all others.
     fn push_back(&mut self, first: u64, last: u64) {
         self.n_queued += last - first + 1;
@@ -277,7 +273,7 @@ mod tests {
         queue.left();
         assert_eq!(queue.next(|number| 1 < number), Some(2));
         queue.push_front(1);
-        assert_eq!((queue.n_queued(), queue.spans.len()), (4, 1));
+        assert_eq!((queue.n_queued, queue.spans.len()), (4, 1));
         assert_eq!(queue.next(|number| 3 < number), Some(4));
         assert_eq!(queue.next(|_| false), None);
     }

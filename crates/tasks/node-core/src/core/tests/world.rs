@@ -31,6 +31,7 @@ pub(super) struct Trouble {
     pub(super) n_holes: usize,
 }
 
+#[derive(Default)]
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) core: Option<Core>,
@@ -89,16 +90,9 @@ impl World {
     ) -> Self {
         let node = |idx: usize| Node {
             name: format!("n{idx}"),
-            core: None,
-            incarnation: 0,
-            keeper: Keeper::default(),
-            records: Vec::new(),
-            n_durable: 0,
-            gated: Vec::new(),
-            timers: Vec::new(),
             rate_of_1000: random.between(990, 1010),
             offset_ms: random.between(0, 1_000_000),
-            back_at_ms: 0,
+            ..Node::default()
         };
         let nodes = (0..n_nodes).map(node).collect();
         let slow = if 0 < trouble.n_crashes { random.below(3) } else { 0 };
