@@ -16,6 +16,7 @@ mod message;
 mod session;
 
 use crate::LOCK_LINGERS;
+use crate::lock;
 pub use client::Client;
 use files::{Lock, LockError};
 pub use message::REQUEST_BYTES_MAX;
@@ -28,7 +29,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{io, thread};
 use task_api::DaemonAnswer;
@@ -125,7 +126,7 @@ impl ClientSocket {
 
     /// Gives a client an answer. A client that has gone is ignored, and one that does not read is disconnected.
     pub fn answer(&self, client: ClientId, answer: DaemonAnswer) {
-        let clients = self.shared.clients();
+        let clients = lock(&self.shared.clients);
         let Some(present) = clients.present.get(&client) else { return };
         if let Err(TrySendError::Full(_)) = present.answers.try_send(answer) {
             // The client's reading thread notices this and reports that the client has gone.
@@ -135,7 +136,7 @@ impl ClientSocket {
 
     /// Number of clients that are served now.
     pub fn n_clients(&self) -> usize {
-        self.shared.clients().present.len()
+        lock(&self.shared.clients).present.len()
     }
 }
 
@@ -145,7 +146,7 @@ impl Drop for ClientSocket {
         fs::remove_file(&self.socket).ok();
         // Wakes the thread that waits for clients.
         rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
-        for present in self.shared.clients().present.values() {
+        for present in lock(&self.shared.clients).present.values() {
             // Pending answers are still written; a client that has gone needs nothing.
             present.stream.shutdown(std::net::Shutdown::Read).ok();
         }
@@ -153,10 +154,6 @@ impl Drop for ClientSocket {
 }
 
 impl Shared {
-    fn clients(&self) -> MutexGuard<'_, Clients> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
@@ -211,7 +208,7 @@ pub fn open_state(state: &Path) -> Result<PathBuf, ClientSocketError> {
     Ok(path)
 }
 
-/// Reasons why the door of a node cannot be opened.
+/// Reasons why the client socket of a node cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientSocketError {

@@ -48,7 +48,7 @@ const N_EVENTS_MAX: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DaemonError {
-    /// Error of the state folder or the door.
+    /// Error of the state folder or the client socket.
     #[error(transparent)]
     ClientSocket(#[from] ClientSocketError),
     /// Error of the journal.

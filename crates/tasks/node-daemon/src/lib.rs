@@ -27,3 +27,8 @@ pub mod web;
 
 /// Time for which the lock of a killed daemon may linger in a process that it was starting.
 const LOCK_LINGERS: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Locks a value, even if a thread has panicked while it had the lock.
+fn lock<T>(value: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -15,13 +15,14 @@
 mod membership_thread;
 
 use crate::links::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, Links, SendError};
+use crate::lock;
 use membership_thread::{MembershipEvent, MembershipThread};
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fs, io, thread};
 use task_api::Presence;
@@ -177,14 +178,14 @@ impl Cluster {
 
     /// Announces this node's presence to all others.
     pub fn presence(&self, presence: Presence) {
-        self.shared.announced().presence = presence;
+        lock(&self.shared.announced).presence = presence;
         // A thread with a full queue looks soon anyway.
         self.events.try_send(MembershipEvent::Look).ok();
     }
 
     /// Announces this node's cores and speed to all others.
     pub fn measured(&self, measurement: Measurement) {
-        self.shared.announced().measurement = measurement;
+        lock(&self.shared.announced).measurement = measurement;
         self.events.try_send(MembershipEvent::Look).ok();
     }
 }
@@ -199,12 +200,6 @@ impl Drop for Cluster {
         }
         self.links.flush(FAREWELL);
         self.links.close();
-    }
-}
-
-impl Shared {
-    fn announced(&self) -> MutexGuard<'_, Announced> {
-        self.announced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -51,20 +51,14 @@ pub struct Page {
 /// returns `None` where there is no such page.
 pub type PageServer = dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Page> + Send + Sync;
 
-/// Reasons why pages cannot be served.
+/// Error: the address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WebError {
-    /// The address cannot be listened on.
-    #[error(
-        "`--web {address}` cannot be listened on; name an address of this machine and a free port, 0 for any"
-    )]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Error of the system.
-        source: io::Error,
-    },
+#[error(
+    "`--web {address}` cannot be listened on; name an address of this machine and a free port, 0 for any"
+)]
+pub struct WebError {
+    address: SocketAddr,
+    source: io::Error,
 }
 
 /// Serves until the process ends; returns the address, with the port that was chosen.
@@ -76,7 +70,7 @@ pub fn serve(
     key: WebKey,
     site: Arc<PageServer>,
 ) -> Result<SocketAddr, WebError> {
-    let failed = |source| WebError::Listen { address, source };
+    let failed = |source| WebError { address, source };
     let listener = channel::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let n_answered = Arc::new(AtomicUsize::new(0));
@@ -116,35 +110,26 @@ fn answer(
     let AcceptedConnection { stream, slot, .. } = accepted;
     let request = match PageRequest::read(&mut DeadlineStream::new(&stream, PATIENCE))? {
         Ok(request) => request,
-        Err(PageRefusal { status, sentence }) => {
-            refuse(&stream, status, sentence);
-            return Ok(());
-        }
+        Err(PageRefusal { status, sentence }) => return refuse(&stream, status, sentence),
     };
     slot.mark_plausible();
     if !request.keys().any(|given| key.is(given)) {
         let sentence =
             "this page needs the node's key: `sintonia nodes --web` prints the whole address";
-        refuse(&stream, "401 Unauthorized", sentence);
-        return Ok(());
+        return refuse(&stream, "401 Unauthorized", sentence);
     }
     slot.mark_authenticated();
     let Some(_answered) = Answered::one_more(n_answered) else {
-        refuse(&stream, "503 Service Unavailable", "too many connections: try again");
-        return Ok(());
+        return refuse(&stream, "503 Service Unavailable", "too many connections: try again");
     };
     match site(request.path(), &|name| request.value(name).map(str::to_owned)) {
         Some(page) => write(&stream, "200 OK", page.kind, &page.text),
-        None => {
-            refuse(&stream, "404 Not Found", "there are `/`, `/state.json` and `/metrics`");
-            Ok(())
-        }
+        None => refuse(&stream, "404 Not Found", "there are `/`, `/state.json` and `/metrics`"),
     }
 }
 
-fn refuse(stream: &TcpStream, status: &str, sentence: &str) {
-    // A client that does not even take this is disconnected.
-    write(stream, status, "text/plain; charset=utf-8", &format!("{sentence}\n")).ok();
+fn refuse(stream: &TcpStream, status: &str, sentence: &str) -> io::Result<()> {
+    write(stream, status, "text/plain; charset=utf-8", &format!("{sentence}\n"))
 }
 
 fn write(mut stream: &TcpStream, status: &str, kind: &str, text: &str) -> io::Result<()> {

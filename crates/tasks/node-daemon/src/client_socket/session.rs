@@ -1,5 +1,6 @@
 //! Connected client: checks its user, reads its requests and writes its answers.
 
+use crate::lock;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ fn welcome(shared: &Shared, stream: &UnixStream) -> Result<(), String> {
         ));
     }
     let n_max = shared.options.n_clients_max;
-    if n_max <= shared.clients().present.len() {
+    if n_max <= lock(&shared.clients).present.len() {
         return Err(format!("{n_max} clients are served already: try again when some have ended"));
     }
     Ok(())
@@ -47,13 +48,13 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
     let (answers, waiting) = sync_channel(N_ANSWERS_MAX);
     let (mut reader, writer) = (own()?, own()?);
     let present = Present { answers, stream: own()? };
-    let mut clients = shared.clients();
+    let mut clients = lock(&shared.clients);
     clients.n_ever += 1;
     let client = ClientId(clients.n_ever);
     clients.present.insert(client, present);
     drop(clients);
     let leave = |error| {
-        shared.clients().present.remove(&client);
+        lock(&shared.clients).present.remove(&client);
         no_room(error)
     };
     thread::Builder::new()
@@ -64,7 +65,7 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
     let heard = thread::Builder::new().name(format!("client {}", client.0)).spawn(move || {
         hear(&owned, client, &mut reader);
         // This ends its answers, and with them the thread that writes them.
-        owned.clients().present.remove(&client);
+        lock(&owned.clients).present.remove(&client);
         (owned.on_event)(CoreEvent::ClientGone(client));
     });
     heard.map(drop).map_err(leave)
@@ -92,7 +93,7 @@ fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
 }
 
 fn refuse(shared: &Shared, client: ClientId, sentence: String) {
-    if let Some(present) = shared.clients().present.get(&client) {
+    if let Some(present) = lock(&shared.clients).present.get(&client) {
         // A client with unread answers waiting is disconnected by those.
         present.answers.try_send(DaemonAnswer::Refused { sentence }).ok();
     }

@@ -85,7 +85,10 @@ impl Keeper {
         let held = HeldEnds::load(&options.state, options.held_bytes_max);
         let path = options.state.join(held::FILE);
         let held = held.map_err(|source| KeeperError::Folder { path, source })?;
-        let mut keeper = Self {
+        watch(&epoll, &listener, LISTENER)
+            .and_then(|()| watch(&epoll, &children, CHILDREN))
+            .map_err(system("wait for events"))?;
+        Ok(Self {
             options,
             run,
             epoll,
@@ -101,14 +104,7 @@ impl Keeper {
             idle_since: Instant::now(),
             leaving: false,
             buffer: vec![0; 1 << 16],
-        };
-        keeper.watch_all().map_err(system("wait for events"))?;
-        Ok(keeper)
-    }
-
-    fn watch_all(&mut self) -> io::Result<()> {
-        watch(&self.epoll, &self.listener, LISTENER)?;
-        watch(&self.epoll, &self.children, CHILDREN)
+        })
     }
 
     fn run(&mut self) -> Result<(), KeeperError> {
@@ -317,7 +313,7 @@ impl Keeper {
                 // Until the child is reaped, its number names the group and the processes left in it.
                 task.signal(Signal::KILL);
             }
-            let (Some(reaped), task) = (reap::reap(pid), task) else { continue };
+            let Some(end) = reap::reap(pid) else { continue };
             let Some(task) = task else {
                 self.on_other_end(pid);
                 continue;
@@ -328,7 +324,7 @@ impl Keeper {
                 kill_marked(&self.options.state, whose);
             }
             self.pids.remove(&attempt);
-            self.held.push(task.finish(reaped, &mut self.buffer));
+            self.held.push(task.finish(end, &mut self.buffer));
             self.idle_since = Instant::now();
         }
     }

@@ -1,7 +1,6 @@
 //! Running attempt: its process, its output so far, and the time when it has to end.
 
 use super::protocol::{Destination, StartAttempt};
-use super::reap::Reaped;
 use super::starting::Started;
 use node_core::interface::{Attempt, AttemptEnd, EndedAttempt, Killed, Moment, RunningAttempt};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -113,7 +112,7 @@ impl RunningTask {
     }
 
     /// Report of a task that has ended.
-    pub(super) fn finish(mut self, reaped: Reaped, buffer: &mut [u8]) -> EndedAttempt {
+    pub(super) fn finish(mut self, end: AttemptEnd, buffer: &mut [u8]) -> EndedAttempt {
         for stream_idx in 0..self.streams.len() {
             let mut n_reads_left = N_LAST_READS;
             while 0 < n_reads_left && self.read(stream_idx, buffer) {
@@ -126,7 +125,7 @@ impl RunningTask {
         });
         EndedAttempt {
             attempt: self.running.attempt,
-            end: self.killed.map_or(reaped.end, AttemptEnd::Killed),
+            end: self.killed.map_or(end, AttemptEnd::Killed),
             started_ms: self.running.started_ms,
             ended_ms: self.running.started_ms.saturating_add(ran_ms),
             output: Output {

@@ -1,5 +1,6 @@
 //! Table of links: which connections may become links, and the queues of their messages.
 
+use crate::lock;
 use std::collections::{HashMap, HashSet};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,13 +78,9 @@ impl Common {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Decides whether a peer may be linked, by a connection that this node `dialed` or else the peer.
     pub(super) fn judge(&self, hello: &Hello, dialed: bool) -> Result<(), Refusal> {
-        self.state().judge(&self.me, hello, dialed)
+        lock(&self.state).judge(&self.me, hello, dialed)
     }
 
     /// Makes a connection the link to its peer, and reports it.
@@ -93,8 +90,8 @@ impl Common {
         stream: Arc<TcpStream>,
         dialed: bool,
     ) -> Result<Admitted, Refusal> {
-        let _transition = self.transition.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.state();
+        let _transition = lock(&self.transition);
+        let mut state = lock(&self.state);
         state.judge(&self.me, hello, dialed)?;
         let (queue, waiting) = sync_channel(self.options.n_queued_max);
         let n_queued_bytes = Arc::new(AtomicUsize::new(0));
@@ -114,15 +111,15 @@ impl Common {
         }
         drop(state);
         self.changed.notify_all();
-        self.told().remove(&hello.address);
+        lock(&self.told).remove(&hello.address);
         self.tell(LinkEvent::Up(hello.clone()));
         Ok(Admitted { number, queue: waiting, n_queued_bytes })
     }
 
     /// Removes a link that has ended, and reports that unless another one has replaced it.
     pub(super) fn end(&self, hello: &Hello, number: u64, error: LinkError) {
-        let _transition = self.transition.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.state();
+        let _transition = lock(&self.transition);
+        let mut state = lock(&self.state);
         let is_current = state.links.get(&hello.id()).is_some_and(|entry| entry.number == number);
         if !is_current {
             return;
@@ -140,7 +137,7 @@ impl Common {
         if self.options.message_bytes_max < bytes.len() {
             return Err(SendError::TooLong);
         }
-        let state = self.state();
+        let state = lock(&self.state);
         let entry = state.links.get(&to).ok_or(SendError::NotLinked)?;
         let n_bytes = bytes.len();
         let n_queued = entry.n_queued_bytes.fetch_add(n_bytes, Ordering::Relaxed);
@@ -165,8 +162,8 @@ impl Common {
     /// Reports a failure unless the last one of this peer was the same.
     pub(super) fn tell_failure(&self, peer: &str, met: Option<NodeId>, error: LinkError) {
         let sentence = error.to_string();
-        let mut told = self.told();
-        if told.get(peer) == Some(&sentence) || self.state().closed {
+        let mut told = lock(&self.told);
+        if told.get(peer) == Some(&sentence) || lock(&self.state).closed {
             return;
         }
         if N_TOLD_MAX <= told.len() {
@@ -180,9 +177,9 @@ impl Common {
     /// Reports a connection that did not become a link: each message once, and not many in all, since any host can
     /// connect. Of further ones the number is reported whenever it has doubled.
     pub(super) fn tell_stranger(&self, error: LinkError) {
-        let mut told = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.strangers);
         let sentence = error.to_string();
-        if self.state().closed || told.sentences.contains(&sentence) {
+        if lock(&self.state).closed || told.sentences.contains(&sentence) {
             return;
         }
         let error = if told.sentences.len() < N_STRANGERS_TOLD_MAX {
@@ -199,25 +196,21 @@ impl Common {
         self.tell(LinkEvent::Failed { met: None, error });
     }
 
-    fn told(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds an address that is to be dialed; returns false when it is there already.
     pub(super) fn add_target(&self, address: &str) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         !state.closed && state.targets.insert(address.to_owned())
     }
 
     pub(super) fn forget_target(&self, address: &str) {
-        self.state().targets.remove(address);
+        lock(&self.state).targets.remove(address);
         self.changed.notify_all();
     }
 
     /// Waits for `pause`; returns false when the address is not to be dialed any more.
     pub(super) fn pause(&self, address: &str, pause: Duration) -> bool {
         let deadline = Instant::now() + pause;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         while state.wants(address) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -231,7 +224,7 @@ impl Common {
     /// Waits while there is a link to this address, or to the peer that was met there; returns false when it is not
     /// to be dialed any more.
     pub(super) fn wait_for_need(&self, address: &str, met: Option<NodeId>) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         while state.wants(address) {
             let linked = met.is_some_and(|id| state.links.contains_key(&id))
                 || state.links.values().any(|entry| entry.hello.address == address);
@@ -251,13 +244,13 @@ impl Common {
     pub(super) fn flush(&self, within: Duration) {
         let deadline = Instant::now() + within;
         let waits = |entry: &Entry| 0 < entry.n_queued_bytes.load(Ordering::Relaxed);
-        while self.state().links.values().any(waits) && Instant::now() < deadline {
+        while lock(&self.state).links.values().any(waits) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
     pub(super) fn close(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.closed = true;
         for entry in state.links.values() {
             entry.stream.shutdown(Shutdown::Both).ok();

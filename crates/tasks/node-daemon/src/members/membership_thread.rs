@@ -2,6 +2,7 @@
 
 use super::{Announced, ClusterEvent, ClusterOptions, GOSSIP, OnEvent, Shared};
 use crate::links::{Hello, LinkError, LinkEvent, Links, Refusal};
+use crate::lock;
 use node_core::interface::{Member, NodeId};
 use node_core::membership_table::{MembershipTable, NodeRecord, Participation};
 use std::collections::BTreeSet;
@@ -194,7 +195,7 @@ impl MembershipThread {
     }
 
     fn announce(&mut self) {
-        let Announced { presence, measurement } = *self.shared.announced();
+        let Announced { presence, measurement } = *lock(&self.shared.announced);
         let standing = match presence {
             Presence::Up | Presence::Silent => Participation::Here,
             Presence::Stopping => Participation::Stopping,

@@ -127,9 +127,20 @@ impl Cluster {
         ended.into_values().collect()
     }
 
+    fn diary(&self) -> String {
+        fs::read_to_string(self.folder.path().join("diary")).unwrap_or_default()
+    }
+
+    /// Diary of a cluster in which no task ran twice at the same time.
+    #[track_caller]
+    fn diary_without_twice(&self) -> String {
+        let diary = self.diary();
+        assert!(!diary.lines().any(|line| line.starts_with("twice")), "{diary}");
+        diary
+    }
+
     fn n_ends(&self) -> usize {
-        let diary = fs::read_to_string(self.folder.path().join("diary")).unwrap_or_default();
-        diary.lines().filter(|line| line.starts_with("ends")).count()
+        self.diary().lines().filter(|line| line.starts_with("ends")).count()
     }
 }
 
@@ -261,9 +272,7 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
     for (node, tasks) in &homes {
         ended.extend(cluster.wait(*node, tasks));
     }
-    let diary = fs::read_to_string(cluster.folder.path().join("diary")).unwrap();
-    let twice: Vec<&str> = diary.lines().filter(|line| line.starts_with("twice")).collect();
-    assert!(twice.is_empty(), "{twice:?} in\n{diary}");
+    let diary = cluster.diary_without_twice();
     assert_eq!(ended.len() as u64, 3 * (n_tasks / 3));
     for task in &ended {
         assert_eq!(task.outcome, TaskOutcome::Exit(0), "{task:?}");
@@ -338,9 +347,7 @@ fn damaged_journals_lose_no_array_give_no_name_out_twice_and_run_nothing_twice_a
         assert_eq!(ended.len() as u64, tasks.n_tasks(), "{tasks}");
         assert!(ended.iter().all(|task| task.outcome == TaskOutcome::Exit(0)), "{ended:?}");
     }
-    let diary = fs::read_to_string(cluster.folder.path().join("diary")).unwrap();
-    let twice: Vec<&str> = diary.lines().filter(|line| line.starts_with("twice")).collect();
-    assert!(twice.is_empty(), "{twice:?} in\n{diary}");
+    cluster.diary_without_twice();
 }
 
 #[test]

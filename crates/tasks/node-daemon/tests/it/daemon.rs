@@ -97,6 +97,19 @@ impl Node {
         tasks.len()
     }
 
+    /// Explanation of a task's state.
+    fn why(&self, task: &str) -> Vec<String> {
+        let request = ClientRequest::Explain { task: task.parse().unwrap() };
+        match self.client().ask(&request).unwrap() {
+            DaemonAnswer::Explained { explanation } => explanation.because,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn go(&self) {
+        std::fs::write(self.folder.path().join("go"), "").unwrap();
+    }
+
     fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(file)).unwrap_or_default()
     }
@@ -196,7 +209,7 @@ fn what_ended_while_no_daemon_was_there_is_known_to_the_next() {
     let tasks = node.submit(script, 1);
     eventually("an entry in the diary", || node.read("diary").contains("begun").then_some(()));
     node.kill();
-    std::fs::write(node.folder.path().join("go"), "").unwrap();
+    node.go();
     eventually("the task's end", || node.read("diary").contains("well").then_some(()));
     node.run();
     let ended = node.wait(&tasks);
@@ -235,17 +248,13 @@ fn a_daemon_answers_while_its_keeper_is_replaced() {
     let mute = mute_keeper(&node.state());
     assert!(Command::new("kill").args(["-9", &keeper.to_string()]).status().unwrap().success());
     let looked_for = eventually("a daemon that looks for a keeper", || mute.accept().ok());
-    let request = ClientRequest::Explain { task: "alpha.3".parse().unwrap() };
-    let DaemonAnswer::Explained { explanation } = node.client().ask(&request).unwrap() else {
-        panic!("it was asked for")
-    };
     let waits = "the daemon of `alpha` is waiting for its keeper's list of running tasks";
-    assert_eq!(explanation.because[0], waits);
+    assert_eq!(node.why("alpha.3")[0], waits);
     let more = node.submit("echo $SINTONIA_INSTANCE >> diary", 1);
     assert_eq!(node.n_in(TaskState::Queued), 2, "nothing is started meanwhile");
     drop((mute, looked_for));
     eventually("both again", || (node.read("diary") == "1\n1\n2\n2\n").then_some(()));
-    std::fs::write(node.folder.path().join("go"), "").unwrap();
+    node.go();
     assert_all_good(&node.wait(&tasks), 3);
     assert_all_good(&node.wait(&more), 1);
     assert_eq!(node.read("diary"), "1\n1\n2\n2\n1\n1\n");
@@ -275,7 +284,7 @@ fn down_while_it_runs(limits: TaskLimits) -> (Node, TaskRange) {
 fn a_node_that_went_down_starts_its_tasks_as_the_next_instance() {
     let (node, tasks) = down_while_it_runs(TaskLimits::default());
     eventually("the second start", || (node.read("diary") == "1\n2\n").then_some(()));
-    std::fs::write(node.folder.path().join("go"), "").unwrap();
+    node.go();
     let ended = node.wait(&tasks);
     assert_eq!((&ended[0].outcome, ended[0].instance), (&TaskOutcome::Exit(0), 2));
 }
@@ -286,11 +295,7 @@ fn a_start_that_went_down_with_its_node_counts() {
     let ended = node.wait(&tasks);
     assert_eq!((&ended[0].outcome, ended[0].instance), (&TaskOutcome::Lost, 1));
     assert_eq!(node.read("diary"), "1\n");
-    let request = ClientRequest::Explain { task: "alpha.1".parse().unwrap() };
-    let DaemonAnswer::Explained { explanation } = node.client().ask(&request).unwrap() else {
-        panic!("it was asked for")
-    };
-    let because = explanation.because.join("; ");
+    let because = node.why("alpha.1").join("; ");
     assert!(because.starts_with("it was given up after 1 of its starts were lost"), "{because}");
 }
 
@@ -339,12 +344,19 @@ fn a_folder_has_one_daemon() {
 #[test]
 fn what_makes_no_sense_is_refused_with_a_sentence() {
     let node = Node::start();
-    let refused = node.client().submit(Submission::default());
-    assert!(matches!(refused, Err(ClientError::Refused(sentence)) if sentence.contains("command")));
-    let refused = node.client().wait(&"alpha.7".parse().unwrap(), false, |_| ());
-    assert!(matches!(refused, Err(ClientError::Refused(sentence)) if sentence.contains("alpha.7")));
-    let refused = node.client().wait(&"beta.7".parse().unwrap(), false, |_| ());
-    assert!(matches!(refused, Err(ClientError::Refused(sentence)) if sentence.contains("`beta`")));
+    let refused = node.client().submit(Submission::default()).map(drop);
+    assert_refused(refused, "command");
+    let wait = |tasks: &str| node.client().wait(&tasks.parse().unwrap(), false, |_| ());
+    assert_refused(wait("alpha.7"), "alpha.7");
+    assert_refused(wait("beta.7"), "`beta`");
+}
+
+#[track_caller]
+fn assert_refused(answer: Result<(), ClientError>, expected: &str) {
+    assert!(
+        matches!(&answer, Err(ClientError::Refused(sentence)) if sentence.contains(expected)),
+        "{answer:?}"
+    );
 }
 
 fn keeper_pid(state: &Path) -> Option<u32> {
@@ -352,12 +364,9 @@ fn keeper_pid(state: &Path) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_keeper = |pid: &u32| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words = line.split(|byte| *byte == 0).collect::<Vec<_>>();
-        words.get(1) == Some(&&b"serve"[..])
-            && words
-                .get(2)
-                .is_some_and(|word| Path::new(std::str::from_utf8(word).unwrap()) == state)
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = line.split('\0').collect::<Vec<_>>();
+        words.get(1) == Some(&"serve") && words.get(2).is_some_and(|it| Path::new(it) == state)
     };
     pids.find(is_keeper)
 }

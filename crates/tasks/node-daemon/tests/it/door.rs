@@ -1,4 +1,4 @@
-//! Tests of the door of a node, with real clients.
+//! Tests of a node's client socket, with real clients.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;

@@ -11,8 +11,8 @@ use std::sync::{Arc, mpsc};
 
 use crate::{DEADLINE, until};
 use node_core::interface::{
-    Attempt, EndedAttempt, ExecContext, Job, KeeperEvent, KeeperOrder, Moment, NodeId, TaskKey,
-    Work,
+    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, KeeperEvent, KeeperOrder,
+    Killed as Because, Moment, NodeId, TaskKey, Work,
 };
 use node_daemon::keeper::Keeper;
 use task_api::Submission;
@@ -60,7 +60,27 @@ impl Rig {
     }
 
     fn send(&self, order: KeeperOrder) {
-        self.keeper.as_ref().unwrap().send(&[order]).unwrap();
+        self.send_all(&[order]);
+    }
+
+    fn send_all(&self, orders: &[KeeperOrder]) {
+        self.keeper.as_ref().unwrap().send(orders).unwrap();
+    }
+
+    /// Cancels a task, and waits for its end.
+    #[track_caller]
+    fn cancel(&self, number: u64) {
+        let (attempt, because) = (attempt(number), Because::Canceled);
+        self.send(KeeperOrder::Kill { attempt, because });
+        let ended = self.ended(1).remove(0);
+        assert_eq!((ended.attempt, ended.end), (attempt, AttemptEnd::Killed(because)));
+    }
+
+    /// First message to a daemon: attempts that run, and ends.
+    #[track_caller]
+    fn inventory(&self) -> (Vec<Attempt>, Vec<EndedAttempt>) {
+        let KeeperEvent::Inventory { running, ended } = self.says() else { panic!("no inventory") };
+        (running.iter().map(|run| run.attempt).collect(), ended)
     }
 
     fn run(&self, number: u64, script: &str) {

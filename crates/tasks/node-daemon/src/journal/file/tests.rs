@@ -39,13 +39,8 @@ fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
         };
         let mut records = book.records_of(&submission, 1);
         let (number, outcome) = (book.next_number(), TaskOutcome::Exit(0));
-        records.push(JournalRecord::Ended(EndRecord::without_run(
-            number,
-            1,
-            NodeId(1),
-            outcome,
-            2,
-        )));
+        let end = EndRecord::without_run(number, 1, NodeId(1), outcome, 2);
+        records.push(JournalRecord::Ended(end));
         for record in records {
             encoder.encode(&record, &mut bytes).unwrap();
             book.apply(&record);
@@ -57,6 +52,21 @@ fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
     let (sequence, next) = (encoder.sequence(), book.next_number() + N_AHEAD);
     mark.write(Mark { sequence, synced: sequence, next, ..mark.mark() }).unwrap();
     ends
+}
+
+/// Bytes of a journal and its mark, and the ends of its records.
+fn made(n_submissions: u64) -> (Vec<u8>, Vec<u8>, Vec<u64>) {
+    let folder = memory();
+    let ends = journal(folder.path(), n_submissions);
+    let read = |file| fs::read(folder.path().join(file)).unwrap();
+    (read(FILE), read(mark::FILE), ends)
+}
+
+fn folder_with(journal: &[u8], mark: Option<&[u8]>) -> tempfile::TempDir {
+    let folder = memory();
+    fs::write(folder.path().join(FILE), journal).unwrap();
+    mark.iter().for_each(|mark| fs::write(folder.path().join(mark::FILE), mark).unwrap());
+    folder
 }
 
 fn known(book: &Book) -> Vec<u64> {
@@ -122,19 +132,14 @@ fn check(folder: &Path, n_tasks: u64, what: &str) -> (Vec<u64>, bool, Vec<u64>) 
 /// Fault: a damaged spot lost all records behind it, and numbering began again (16 bytes, or one bit).
 #[test]
 fn a_damaged_spot_takes_only_the_records_that_it_touches() {
-    let made = memory();
-    let ends = journal(made.path(), 3);
-    let whole = fs::read(made.path().join(FILE)).unwrap();
-    let mark = fs::read(made.path().join(mark::FILE)).unwrap();
+    let (whole, mark, ends) = made(3);
     // One bit in each byte, and 16 bytes at every ninth.
     let flips = (0..whole.len()).map(|at| (at, at + 1));
     let spots = (0..whole.len()).step_by(9).map(|at| (at, whole.len().min(at + 16)));
     for (begin, end) in flips.chain(spots) {
-        let folder = memory();
         let mut bytes = whole.clone();
         bytes[begin..end].iter_mut().for_each(|byte| *byte ^= 0x21);
-        fs::write(folder.path().join(FILE), &bytes).unwrap();
-        fs::write(folder.path().join(mark::FILE), &mark).unwrap();
+        let folder = folder_with(&bytes, Some(&mark));
         let what = format!("bytes {begin} to {end}");
         let (known, is_damaged, uncertain) = check(folder.path(), 6, &what);
         assert!(is_damaged, "{what}: it is noticed");
@@ -155,14 +160,9 @@ fn a_damaged_spot_takes_only_the_records_that_it_touches() {
 /// Fault: a journal that had lost its end looked undamaged, and numbering began again.
 #[test]
 fn an_end_that_is_missing_is_noticed_wherever_it_was_cut() {
-    let made = memory();
-    journal(made.path(), 3);
-    let whole = fs::read(made.path().join(FILE)).unwrap();
-    let mark = fs::read(made.path().join(mark::FILE)).unwrap();
+    let (whole, mark, _) = made(3);
     for n_bytes in 0..whole.len() {
-        let folder = memory();
-        fs::write(folder.path().join(FILE), &whole[..n_bytes]).unwrap();
-        fs::write(folder.path().join(mark::FILE), &mark).unwrap();
+        let folder = folder_with(&whole[..n_bytes], Some(&mark));
         let (known, is_damaged, uncertain) = check(folder.path(), 6, &format!("{n_bytes} bytes"));
         assert!(is_damaged, "{n_bytes} bytes");
         assert!(known.iter().filter(|number| *number % 2 == 0).all(|it| uncertain.contains(it)));
@@ -172,10 +172,7 @@ fn an_end_that_is_missing_is_noticed_wherever_it_was_cut() {
 /// Fault: damage to the second file, which says which numbers are given out.
 #[test]
 fn a_mark_that_is_damaged_or_missing_is_noticed() {
-    let made = memory();
-    journal(made.path(), 2);
-    let whole = fs::read(made.path().join(FILE)).unwrap();
-    let mark = fs::read(made.path().join(mark::FILE)).unwrap();
+    let (whole, mark, _) = made(2);
     let cut = (0..mark.len()).step_by(41).map(|n_bytes| Some(mark[..n_bytes].to_vec()));
     let flipped = (0..mark.len()).filter(|at| mark[*at] != 0).map(|at| {
         let mut bytes = mark.clone();
@@ -183,9 +180,7 @@ fn a_mark_that_is_damaged_or_missing_is_noticed() {
         Some(bytes)
     });
     for bytes in cut.chain(flipped).chain([None]) {
-        let folder = memory();
-        fs::write(folder.path().join(FILE), &whole).unwrap();
-        bytes.iter().for_each(|bytes| fs::write(folder.path().join(mark::FILE), bytes).unwrap());
+        let folder = folder_with(&whole, bytes.as_deref());
         let what = format!("mark of {:?} bytes", bytes.map(|bytes| bytes.len()));
         let found = check(folder.path(), 4, &what);
         assert_eq!(found, (vec![1, 2, 3, 4], true, vec![2, 4]), "{what}");
@@ -246,9 +241,8 @@ fn the_end_of_a_journal_that_was_just_written_anew_is_missed() {
         fs::read(folder.path().join(FILE)).unwrap()
     };
     for bytes in [sample.to_vec(), damaged(), Vec::new()] {
-        let folder = memory();
+        let folder = folder_with(&bytes, None);
         let path = folder.path().join(FILE);
-        fs::write(&path, bytes).unwrap();
         drop(opened(folder.path()));
         assert_eq!(opened(folder.path()).0.damage, None);
         let whole = fs::read(&path).unwrap();
@@ -291,8 +285,7 @@ fn damage_is_known_until_the_journal_says_it() {
 #[test]
 fn a_journal_that_was_never_begun_is_begun() {
     for n_bytes in [0, 1, 19, 20] {
-        let folder = memory();
-        fs::write(folder.path().join(FILE), &HEADER[..n_bytes]).unwrap();
+        let folder = folder_with(&HEADER[..n_bytes], None);
         let (opened, book) = opened(folder.path());
         assert_eq!((opened.damage, book.next_number()), (None, 1), "{n_bytes}");
     }
@@ -309,8 +302,7 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
         };
         (book.tasks().n_queued(), book.n_open(), (1..10).map(task).collect::<Vec<_>>())
     };
-    let folder = memory();
-    fs::write(folder.path().join(FILE), sample).unwrap();
+    let folder = folder_with(sample, None);
     let (found, book) = opened(folder.path());
     assert_eq!((&found.damage, book.tasks().n_uncertain()), (&None, 0));
     drop(found);
@@ -330,10 +322,9 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
 fn a_damaged_journal_of_the_version_before_gives_no_number_out_again() {
     let sample = include_bytes!("../../../tests/samples/journal-v2");
     for at in 34..sample.len() {
-        let folder = memory();
         let mut bytes = sample.to_vec();
         bytes[at] ^= 0x10;
-        fs::write(folder.path().join(FILE), &bytes).unwrap();
+        let folder = folder_with(&bytes, None);
         let (opened, book) = opened(folder.path());
         let is_torn = at + 20 > sample.len();
         assert!(opened.damage.is_some() || is_torn, "{at}");

@@ -1,7 +1,5 @@
 //! Tests of starts that are ordered ahead.
 
-use node_core::interface::{AttemptEnd, Killed as Because};
-
 use super::*;
 
 /// A start for when nothing else runs.
@@ -26,7 +24,7 @@ fn it_starts_when_the_one_before_has_ended() {
     // On a busy machine its turn may come too late; then it is given back.
     for number in 0..100 {
         let orders = [start(2 * number, &["true"], |_, _| ()), ahead(2 * number + 1, &["true"])];
-        rig.keeper.as_ref().unwrap().send(&orders).unwrap();
+        rig.send_all(&orders);
         let ends = rig.ended(2).into_iter().map(|ended| ended.end).collect::<Vec<_>>();
         if ends == [AttemptEnd::Exit(0), AttemptEnd::Exit(0)] {
             return;
@@ -42,11 +40,10 @@ fn it_is_given_back_where_the_one_before_goes_on() {
     let trace = rig.path().join("trace");
     let script = format!("touch {}", trace.display());
     let orders = [start(1, &["sleep", "1000"], |_, _| ()), ahead(2, &["sh", "-c", &script])];
-    rig.keeper.as_ref().unwrap().send(&orders).unwrap();
+    rig.send_all(&orders);
     let ended = rig.ended(1).remove(0);
     assert_eq!((ended.attempt, ended.end), (attempt(2), AttemptEnd::NoTurn));
-    rig.send(KeeperOrder::Kill { attempt: attempt(1), because: Because::Canceled });
-    assert_eq!(rig.ended(1)[0].attempt, attempt(1));
+    rig.cancel(1);
     assert!(!trace.exists(), "it never ran");
 }
 
@@ -55,11 +52,10 @@ fn it_is_canceled_while_it_waits() {
     let rig = Rig::new();
     let kill = |number| KeeperOrder::Kill { attempt: attempt(number), because: Because::Canceled };
     let orders = [start(1, &["sleep", "1000"], |_, _| ()), ahead(2, &["true"]), kill(2)];
-    rig.keeper.as_ref().unwrap().send(&orders).unwrap();
+    rig.send_all(&orders);
     let ended = rig.ended(1).remove(0);
     assert_eq!((ended.attempt, ended.end), (attempt(2), AttemptEnd::Killed(Because::Canceled)));
-    rig.send(kill(1));
-    assert_eq!(rig.ended(1)[0].attempt, attempt(1));
+    rig.cancel(1);
 }
 
 #[test]
@@ -67,14 +63,13 @@ fn the_next_daemon_hears_of_it_as_not_begun() {
     let mut rig = Rig::new();
     let script = format!("echo $$ > {}/pid; sleep 1000", rig.path().display());
     let orders = [start(1, &["sh", "-c", &script], |_, _| ()), ahead(2, &["true"])];
-    rig.keeper.as_ref().unwrap().send(&orders).unwrap();
+    rig.send_all(&orders);
     rig.number_in("pid");
     rig.disconnect();
     rig.connect();
-    let KeeperEvent::Inventory { running, mut ended } = rig.says() else { panic!("no inventory") };
-    assert_eq!(running.iter().map(|run| run.attempt).collect::<Vec<_>>(), [attempt(1)]);
+    let (running, mut ended) = rig.inventory();
+    assert_eq!(running, [attempt(1)]);
     let ended = ended.remove(0);
     assert_eq!((ended.attempt, ended.end), (attempt(2), AttemptEnd::NoTurn));
-    rig.send(KeeperOrder::Kill { attempt: attempt(1), because: Because::Canceled });
-    assert_eq!(rig.ended(1)[0].attempt, attempt(1));
+    rig.cancel(1);
 }

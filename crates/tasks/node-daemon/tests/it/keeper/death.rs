@@ -2,7 +2,6 @@
 
 use std::process::Stdio;
 
-use node_core::interface::{AttemptEnd, Killed as Because, Moment};
 use node_daemon::keeper::boot_now;
 
 use super::*;
@@ -38,16 +37,15 @@ fn what_ends_without_a_daemon_is_told_to_the_next_until_it_is_forgotten() {
     assert_eq!(ended.output.stdout.0, b"meanwhile");
 
     rig.connect();
-    let KeeperEvent::Inventory { running, ended } = rig.says() else { panic!("no inventory") };
-    assert_eq!(running.iter().map(|it| it.attempt).collect::<Vec<_>>(), [attempt(2)]);
+    let (running, ended) = rig.inventory();
+    assert_eq!(running, [attempt(2)]);
     assert_eq!(ended.iter().map(|it| it.attempt).collect::<Vec<_>>(), [attempt(1)], "once more");
     rig.send(KeeperOrder::Forget(vec![attempt(1)]));
-    rig.send(KeeperOrder::Kill { attempt: attempt(2), because: Because::Canceled });
-    assert_eq!(rig.ended(1)[0].attempt, attempt(2));
+    rig.cancel(2);
     assert!(!is_alive(child));
 
     rig.connect();
-    let KeeperEvent::Inventory { running, ended } = rig.says() else { panic!("no inventory") };
+    let (running, ended) = rig.inventory();
     assert_eq!((running.len(), ended.len()), (0, 1), "only what was not forgotten");
 }
 
@@ -100,8 +98,7 @@ fn no_task_survives_its_keeper() {
     until(|| !is_alive(task) && !is_alive(escaped) && !is_alive(guard), "the guard's work");
     until(|| matches!(rig.says(), KeeperEvent::Gone), "the end of the connection");
     rig.connect();
-    let nothing = KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() };
-    assert_eq!(rig.says(), nothing);
+    assert_eq!(rig.inventory(), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -120,7 +117,7 @@ fn the_next_keeper_ends_what_keeper_and_guard_left() {
     assert!(is_alive(task));
     rig.connect();
     until(|| !is_alive(task), "the next keeper's work");
-    assert!(matches!(rig.says(), KeeperEvent::Inventory { running, .. } if running.is_empty()));
+    assert!(rig.inventory().0.is_empty());
 }
 
 #[test]
@@ -172,6 +169,5 @@ fn a_late_guard_does_not_end_what_the_next_keeper_started() {
     signal("-CONT", guard);
     until(|| !is_alive(guard), "the late guard's end");
     assert!(is_alive(second));
-    rig.send(KeeperOrder::Kill { attempt: attempt(2), because: Because::Canceled });
-    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Because::Canceled));
+    rig.cancel(2);
 }

@@ -1,6 +1,5 @@
 //! Tests of tasks while no daemon, keeper or guard dies.
 
-use node_core::interface::{AttemptEnd, KeeperOrder, Killed, Moment};
 use node_daemon::keeper::boot_now;
 use task_api::{ArrayRange, Output, OutputText};
 
@@ -92,8 +91,7 @@ fn who_does_not_end_when_asked_is_killed_with_all_of_its_processes() {
     );
     rig.run(1, &script);
     let (escaped, child) = (rig.number_in("escaped"), rig.number_in("child"));
-    rig.send(KeeperOrder::Kill { attempt: attempt(1), because: Killed::Canceled });
-    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Killed::Canceled));
+    rig.cancel(1);
     until(|| !is_alive(escaped) && !is_alive(child), "the end of its processes");
 }
 
@@ -117,17 +115,17 @@ fn a_lease_that_is_not_extended_ends_its_task() {
     }
     rig.send(KeeperOrder::Extend { attempts: vec![attempt(2), attempt(99)], until: later });
     let ended = rig.ended(1).remove(0);
-    assert_eq!((ended.attempt, ended.end), (attempt(1), AttemptEnd::Killed(Killed::LeaseOut)));
+    assert_eq!((ended.attempt, ended.end), (attempt(1), AttemptEnd::Killed(Because::LeaseOut)));
     assert!(soon <= boot_now());
-    rig.send(KeeperOrder::Kill { attempt: attempt(2), because: Killed::Leaving });
-    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Killed::Leaving));
+    rig.send(KeeperOrder::Kill { attempt: attempt(2), because: Because::Leaving });
+    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Because::Leaving));
 }
 
 #[test]
 fn many_tasks_end_once_each() {
     let rig = Rig::new();
     let orders: Vec<_> = (0..300).map(|number| start(number, &["true"], |_, _| ())).collect();
-    rig.keeper.as_ref().unwrap().send(&orders).unwrap();
+    rig.send_all(&orders);
     let mut numbers: Vec<_> = rig.ended(300).iter().map(|end| end.attempt.task.number).collect();
     numbers.sort_unstable();
     assert!(numbers.into_iter().eq(0..300));
