@@ -128,7 +128,7 @@ pub fn bad_option(why: impl Display) -> anyhow::Error {
     anyhow::anyhow!("{why}").context(BadOption)
 }
 
-/// Returns the error [`exit::bad_option`] with a formatted reason unless a condition holds.
+/// Returns the error [`crate::exit::bad_option`] with a formatted reason unless a condition holds.
 #[macro_export]
 macro_rules! ensure_option {
     ($holds:expr, $($why:tt)+) => {

@@ -1,6 +1,7 @@
 //! Client socket of a node: a socket in its state folder, at which clients of the same user ask and are answered.
 //!
-//! A message is JSON in a frame: a [`ClientRequest`] in, a [`DaemonAnswer`] out. Each client has a reading thread and a writing thread.
+//! A message is JSON in a frame: a [`task_api::ClientRequest`] in, a [`task_api::DaemonAnswer`] out. Each client has a
+//! reading thread and a writing thread.
 //!
 //! # Invariants
 //! - Only the owner of the node is let in: the folder is closed to others, and the system reports the user of the
