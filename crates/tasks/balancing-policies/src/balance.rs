@@ -94,7 +94,7 @@ impl Balance {
         self.exchange.on_timer(call, timer);
     }
 
-    /// Handles the result of an [`DriverAction::Move`]: how many of its tasks the other node took. The others are back in
+    /// Handles the result of a [`DriverAction::Move`]: how many of its tasks the other node took. The others are back in
     /// the queue, and in the next measurement.
     pub fn on_moved(
         &mut self,

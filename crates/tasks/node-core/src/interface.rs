@@ -160,7 +160,7 @@ pub trait Out {
     fn answer(&mut self, client: ClientId, answer: DaemonAnswer);
     /// Gives the keeper an order; [`KeeperOrder::Forget`] only when everything that was appended before is on disk.
     fn keeper(&mut self, order: KeeperOrder);
-    /// Asks for an [`CoreEvent::Timer`].
+    /// Asks for a [`CoreEvent::Timer`].
     fn timer(&mut self, timer: CoreTimer, at: Moment);
     /// Announces this node's presence to the others.
     fn presence(&mut self, presence: Presence);

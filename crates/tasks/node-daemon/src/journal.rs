@@ -2,7 +2,7 @@
 //!
 //! A file is a header, a block that names the node, and then one block for each record in `postcard`'s encoding
 //! (`blocks`): where bytes are damaged, reading goes on behind them. Tasks that missing records may concern are
-//! *uncertain*: they wait until no other node can run them ([`node_core::book::Book`]). The file as it was
+//! *uncertain*: they wait until no other node can run them. The file as it was
 //! found is kept as `journal.damaged`, and the journal is written anew from what could be read.
 //!
 //! A second file, `journal.mark`, holds the last sequence number of the journal, so that a missing end is noticed,

@@ -312,7 +312,15 @@ pub enum Reason {
 impl Reason {
     /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
     pub fn is_loss(&self) -> bool {
-        matches!(self, Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost)
+        match self {
+            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
+            Self::NotTaken(..)
+            | Self::Unanswered(_)
+            | Self::Returned(..)
+            | Self::Leaving
+            | Self::NoRoom(_)
+            | Self::NoTurn => false,
+        }
     }
 
     /// The other node, where one is involved.
@@ -323,7 +331,9 @@ impl Reason {
             | Self::Silent(node)
             | Self::Restarted(node)
             | Self::Returned(node, _) => Some(*node),
-            _ => None,
+            Self::KeeperLost | Self::Leaving | Self::NodeLost | Self::NoRoom(_) | Self::NoTurn => {
+                None
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl Client {
     /// When the daemon has ended, or the request is too long.
     pub fn say(&mut self, request: &ClientRequest) -> Result<(), ClientError> {
         match write(&mut self.stream, request, REQUESTS) {
-            // A client that is refused at the door has been told why: that is read next.
+            // A client that is refused on arrival has been told why: that is read next.
             Ok(()) => Ok(()),
             Err(MessageError::Io(io::ErrorKind::BrokenPipe)) => Ok(()),
             Err(error) => Err(why(error)),

@@ -107,11 +107,11 @@ impl Rig {
     }
 
     fn explain(&mut self, task: &str) -> Explanation {
-        let answer = self.ask(ClientRequest::Explain { task: task.parse().unwrap() }).pop();
-        let Some(DaemonAnswer::Explained { explanation }) = answer else {
-            unreachable!("{answer:?}")
+        let answers = self.ask(ClientRequest::Explain { task: task.parse().unwrap() });
+        let [DaemonAnswer::Explained { explanation }] = &answers[..] else {
+            unreachable!("{answers:?}")
         };
-        *explanation
+        (**explanation).clone()
     }
 
     fn submit(&mut self, n_tasks: u64) {
