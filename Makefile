@@ -60,9 +60,10 @@ programs: ## build what is shipped and what else tests start, and look for acces
 	  $(patsubst echo,libecho.so,$(patsubst agent,libagent.so,$(started))))
 
 test: ## run all tests, on real ranks, with programs as they are shipped; CRATE=name TEST=part: some
-ifdef CRATE
+ifeq ($(origin CRATE),command line)
 	@$(checked) $(CARGO) nextest run --cargo-profile bench --package $(CRATE) $(TEST)
 else
+	$(if $(TEST),$(error write CRATE=name too: TEST is a part of the names of its tests))
 	@scripts/setup.sh test
 	@$(MAKE) --silent programs
 	@$(call make_xfire,openmpi) check
