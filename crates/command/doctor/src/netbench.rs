@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use user_io::option_value::within;
+use user_io::option_value::seconds;
 use user_io::result_file;
 use user_io::terminal::Terminal;
 
@@ -51,10 +51,10 @@ when it is run with `--network network.json`.";
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Time for each pair of ranks
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = |text: &str| within(text, 1e-3..=1e5))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = |text: &str| seconds(text, 1e-3..=1e5))]
     seconds: f64,
     /// Time after which the measurement is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true, value_parser = |text: &str| within(text, 1e-3..=1e5))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true, value_parser = |text: &str| seconds(text, 1e-3..=1e5))]
     at_most: f64,
     /// Print the times and the lines as JSON
     #[arg(long)]
@@ -91,9 +91,12 @@ fn ranks(options: &Options) -> anyhow::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let name = launcher.to_string_lossy();
     let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
-    let Ok(output) = reader(&mut child) else {
-        end(&mut child)?;
-        bail!("no thread can be started; see `ulimit -u`");
+    let output = match reader(&mut child) {
+        Ok(output) => output,
+        Err(error) => {
+            end(&mut child)?;
+            return Err(error).context("no thread can be started; see `ulimit -u`");
+        }
     };
     let at_most =
         Duration::try_from_secs_f64(options.at_most).context("`--at-most` is out of range")?;

@@ -27,7 +27,7 @@ pub(crate) enum Language {
 /// Options for a project.
 #[derive(Args, Debug)]
 pub(crate) struct ProjectOptions {
-    /// Name of the project: lower-case letters, digits, `-` and `_`
+    /// Name of the project, and of its program or tunlet: lower-case letters, digits, `-` and `_`
     pub(crate) name: String,
     /// Language of the project
     #[arg(long, value_enum)]

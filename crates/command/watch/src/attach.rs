@@ -27,7 +27,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use user_io::exit::{BadDescription, NotAttached};
-use user_io::option_value::within;
+use user_io::option_value::seconds;
 use user_io::print::warn;
 use user_io::terminal::Terminal;
 
@@ -51,7 +51,7 @@ pub struct Options {
     #[command(flatten)]
     watch: WatchOptions,
     /// Time after which the program is left
-    #[arg(long = "for", value_name = "SECONDS", value_parser = |text: &str| within(text, 0.0..=1e9))]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = |text: &str| seconds(text, 0.0..=1e9))]
     at_most: Option<f64>,
     /// Process of the job: a rank, or the launcher
     #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use user_io::option_value::within;
+use user_io::option_value::seconds;
 
 /// Options for watching a program, whether it is started or attached to.
 #[derive(Args, Debug)]
@@ -60,7 +60,7 @@ pub struct TunerOptions {
     #[arg(long, value_name = "N", default_value_t = 3, requires = "tunlet", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) trial_iterations: u16,
     /// Time for all ranks to carry out a change before it is taken back; at least four iterations
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = |text: &str| within(text, 0.001..=86_400.0))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = |text: &str| seconds(text, 0.001..=86_400.0))]
     pub(crate) action_timeout: f64,
     /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
     #[arg(long, value_name = "FUNCTION")]

@@ -102,7 +102,9 @@ fn messages_inside_a_node_and_between_nodes_are_told_apart() {
         let expected =
             [(0, 1, within), (0, 2, between), (0, 3, between), (0, 4, between), (2, 3, within)];
         assert_eq!(seen.collect::<Vec<_>>(), expected, "{name}");
-        let table = five(&[]).output;
+        let said = five(&[]);
+        assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
+        let table = said.output;
         for title in [
             "ranks 2 and 3, inside `node1`\n",
             "ranks 0 and 4, between `node0` and `node2`\n",

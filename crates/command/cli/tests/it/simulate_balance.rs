@@ -63,7 +63,8 @@ fn a_scenario_is_read_from_a_file() {
                 fail = [\"3@10:20\"]\nlatency-ms = 5\n";
     let sandbox = Sandbox::with(&[("small.toml", text)]);
     let read =
-        |words: &str| said(&sandbox, &format!("--scenario small.toml --json {words}")).json();
+        |words: &str| said(&sandbox, &format!("--scenario small.toml --json {words}")).silent();
+    let read = |words: &str| serde_json::from_str::<Value>(&read(words)).expect("JSON");
     let found = read("");
     assert_eq!((&found["policy"], number(&found, "tasks")), (&Value::from("event"), 50.0));
     assert!((number(&found, "t_opt_s") - 50.0 * 19.8 / 12.0).abs() < 1e-6, "{found}");

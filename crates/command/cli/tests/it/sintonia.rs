@@ -63,7 +63,7 @@ impl CommandOutput {
     #[track_caller]
     pub(crate) fn check_errors(&self, code: i32, part: &str) {
         assert_eq!(self.code, Some(code), "{}{}", self.output, self.errors);
-        assert!(self.errors.contains(part), "{}", self.errors);
+        assert!(self.errors.contains(part), "no `{part}` in {}", self.errors);
     }
 }
 

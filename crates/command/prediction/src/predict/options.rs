@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use experiment::Expression;
 use serde::Serialize;
 use std::path::PathBuf;
-use user_io::option_value::{positive, within};
+use user_io::option_value::{positive, seconds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,7 +132,7 @@ pub(super) struct EngineOptions {
     #[arg(long, value_name = "DIR", requires = "engine")]
     pub(super) keep: Option<PathBuf>,
     /// Time after which SimGrid is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, requires = "engine", value_parser = |text: &str| within(text, 1e-3..=1e7))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, requires = "engine", value_parser = |text: &str| seconds(text, 1e-3..=1e7))]
     pub(super) at_most: f64,
 }
 

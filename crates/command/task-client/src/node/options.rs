@@ -8,7 +8,7 @@ use clap::Args;
 use node_daemon::journal::Durability;
 use node_daemon::measure::SpeedBy;
 use std::net::SocketAddr;
-use user_io::option_value::{one_of, within};
+use user_io::option_value::{one_of, seconds, within};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,7 +71,7 @@ pub(super) struct RuleOptions {
     pub(super) domain: Domain,
     /// Lease: time for which another node may run a task after its home stopped answering; after that, the task is run
     /// elsewhere
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = |text: &str| within(text, 1.0..=86_400.0))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = |text: &str| seconds(text, 1.0..=86_400.0))]
     pub(super) lease: f64,
 }
 
