@@ -47,7 +47,7 @@ pub enum CheckpointError {
         source: io::Error,
     },
     /// The file is not a checkpoint that this program can read.
-    #[error("the checkpoint `{}` {fault}", path.display())]
+    #[error("`{}` {fault}", path.display())]
     Unusable {
         /// Path of the file.
         path: PathBuf,

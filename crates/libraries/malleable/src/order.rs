@@ -28,6 +28,9 @@ const ACTIONS: [ResizeAction; 5] = [
 ];
 const SAVINGS: [Saving; 3] = [Saving::No, Saving::Variable, Saving::All];
 
+const _: () = assert!(ACTIONS.len() == ResizeAction::GiveUp as usize + 1);
+const _: () = assert!(SAVINGS.len() == Saving::All as usize + 1);
+
 fn numbered<T: Copy + Default>(all: &[T], number: u32) -> T {
     all.get(number as usize).copied().unwrap_or_default()
 }

@@ -141,7 +141,7 @@ impl Guest {
                 self.said.extend(bytes.iter().take(n_bytes));
                 true
             }
-            // A stranger sends too much.
+            // The other side has closed the connection, or a stranger sends too much.
             Ok(_) => false,
             // A killed process resets the connection.
             Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),

@@ -7,7 +7,7 @@ use launch::Library;
 #[track_caller]
 fn rod(program: &Program, n_ranks: usize, words: &str) -> (String, u32) {
     let ended = program.job(n_ranks).args(words.split_whitespace()).run();
-    assert_eq!(ended.code, 0, "{words}: {ended:?}");
+    assert_eq!(ended.code, 0, "{:?} {words}: {ended:?}", program.mpi);
     let said = ended.stdout.lines().find_map(|line| line.strip_prefix("digest "));
     let (digest, ranks) = said.and_then(|said| said.split_once(" on ")).expect("a line");
     let n = ranks.trim_end_matches(" ranks").parse().expect("a number");

@@ -20,7 +20,7 @@ pub(crate) fn library() -> PathBuf {
 /// C program built for one test.
 #[derive(Debug)]
 pub(crate) struct Program {
-    mpi: Library,
+    pub(crate) mpi: Library,
     dir: TempDir,
 }
 

@@ -168,12 +168,17 @@ fn held(ranks: &[u32], rank: u32, cut: Cut, by: Cut) -> Cells {
     let Some(part) = ranks.iter().position(|one| *one == rank) else { return Cells::empty(cut) };
     let n_parts = ranks.len() as u32;
     let rows = |partition: Partition| partition.rows_of(part as u32).flatten().collect::<Vec<_>>();
+    let lengths = || (0..N_CELLS).map(|row| u64::from(length(row))).collect::<Vec<_>>();
+    // Not by `Cut::partition`, which the moves use: that is under test.
     let own = match by {
-        Cut::Weighted => {
-            let lengths = (0..N_CELLS).map(|row| u64::from(length(row))).collect::<Vec<_>>();
-            Partition::weighted(&lengths, n_parts)
+        Cut::Even => Partition::even(N_CELLS, n_parts),
+        Cut::Weighted => Partition::weighted(&lengths(), n_parts),
+        Cut::Aligned(block) => Partition::aligned(N_CELLS, n_parts, block),
+        Cut::Cyclic(block) => Partition::cyclic(N_CELLS, n_parts, block),
+        Cut::Blocks2d { n_columns } => {
+            Partition::blocks_2d(N_CELLS / n_columns, n_columns, n_parts)
         }
-        _ => by.partition(N_CELLS, n_parts),
+        Cut::Given(bounds) => Partition::given(bounds(N_CELLS, n_parts)),
     };
     let others = Partition::even(N_OTHERS, n_parts).expect("there are parts");
     Cells::of(cut, &rows(own.expect("there are parts")), &rows(others))

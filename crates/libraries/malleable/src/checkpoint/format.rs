@@ -35,22 +35,22 @@ pub(super) const HEADER_BYTES: u64 = size_of::<FileHeader>() as u64;
 #[non_exhaustive]
 pub enum FileFault {
     /// It cannot be read.
-    #[error("cannot be read: {0}")]
+    #[error("cannot be read as a checkpoint: {0}")]
     Unread(#[from] io::Error),
     /// It is another kind of file.
     #[error("is not a checkpoint; name another file with `--checkpoint`")]
     Foreign,
     /// Another version of this library wrote it.
     #[error(
-        "has version {0}, and this program reads version {VERSION}; go on with the program that wrote it, or remove it to \
+        "is a checkpoint of version {0}, and this program reads version {VERSION}; go on with the program that wrote it, or remove it to \
          start anew"
     )]
     Version(u64),
     /// There are fewer or more bytes than were written.
-    #[error("is cut off; remove it to start anew")]
+    #[error("is a checkpoint that is cut off; remove it to start anew")]
     Truncated,
     /// The bytes differ from the written ones.
-    #[error("is damaged; remove it to start anew")]
+    #[error("is a checkpoint that is damaged; remove it to start anew")]
     Damaged,
 }
 

@@ -64,15 +64,15 @@ fn a_checkpoint_that_cannot_be_used_is_refused() {
         assert_ne!(ended.code, 0);
         assert!(ended.text().contains(sentence), "{sentence}: {}", ended.text());
     };
-    check(&whole[..whole.len() / 2], &[], "is cut off");
-    check(&[], &[], "is cut off");
-    check(&[b'x'; 100], &[], "is not a checkpoint");
+    check(&whole[..whole.len() / 2], &[], "` is a checkpoint that is cut off");
+    check(&[], &[], "` is a checkpoint that is cut off");
+    check(&[b'x'; 100], &[], "` is not a checkpoint");
     let mut other = whole.clone();
     other[8] = 9;
-    check(&other, &[], "has version 9, and this program reads version 1");
+    check(&other, &[], "` is a checkpoint of version 9, and this program reads version 1");
     let mut other = whole.clone();
     other[60] ^= 1;
-    check(&other, &[], "is damaged");
+    check(&other, &[], "` is a checkpoint that is damaged");
     check(&whole, &["--rows", "7"], "was written by `rod");
 }
 

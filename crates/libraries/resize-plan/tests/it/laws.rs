@@ -166,6 +166,9 @@ proptest! {
         let partition = Partition::blocks_2d(n_rows, n_columns, parts).unwrap();
         for part in 0..parts {
             let cells = partition.rows_of(part).flatten().collect::<Vec<_>>();
+            if u64::from(parts) <= n_rows.min(n_columns) {
+                prop_assert!(!cells.is_empty());
+            }
             let extent = |places: BTreeSet<u64>| {
                 places.first().zip(places.last()).map_or(0, |(first, last)| last + 1 - first)
             };
