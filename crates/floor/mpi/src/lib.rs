@@ -5,8 +5,9 @@
 //! Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
 //!
 //! Methods whose names begin with `i` or `start` run in the background: a [`Request`] or an [`Exchange`] owns the memory
-//! meanwhile. A [`Bundle`] is stretches of several arrays that all ranks exchange, one message between any two; a
-//! [`Window`] is memory that others read by one-sided operations.
+//! meanwhile. A request is tested, or waited for with a deadline; an exchange is asked until it is complete. A [`Bundle`]
+//! is stretches of several arrays that all ranks exchange, one message between any two; a [`Window`] is memory that
+//! others read by one-sided operations.
 //!
 //! [`Comm::spawn`], ports and [`Comm::join`] connect with other worlds: an [`Intercomm`] holds the ranks of both sides.
 //!

@@ -1,4 +1,4 @@
-//! Commands with a limit on their time, and their output.
+//! Runs commands with a limit of time, and returns their output.
 //!
 //! # Not here
 //! Commands that are ended by signals to their group or to us (`cli`), and those of tests (`launch`).

@@ -17,6 +17,7 @@ pub(crate) fn all(world: &Comm) -> Outcome {
     rows(world, &mut |bundle| world.start_exchange_of_rows(bundle, 4))?;
     rows(world, &mut |bundle| world.exchange_rows_now(bundle, 4))?;
     common(world)?;
+    nothing(world)?;
     windows(world)
 }
 
@@ -92,6 +93,21 @@ fn common(world: &Comm) -> Outcome {
     let own = if world.rank() == last { content(last, 3) } else { vec![0; N] };
     equal(arrays(world.start_broadcast(Box::new(VecBuffer(own)), last)?)?, vec![content(last, 3)])?;
     equal(arrays(world.start_barrier()?)?.len(), 0)
+}
+
+/// Exchanges without bytes on all ranks: the address of an empty array may equal `MPI_IN_PLACE`.
+fn nothing(world: &Comm) -> Outcome {
+    let begun = [
+        world.start_exchange(Bundle::default())?,
+        world.exchange_now(Bundle::default())?,
+        world.start_exchange_of_rows(Bundle::default(), 4)?,
+        world.exchange_rows_now(Bundle::default(), 4)?,
+    ];
+    for exchange in begun {
+        equal(arrays(exchange)?.len(), 0)?;
+    }
+    let empty = Box::new(VecBuffer(Vec::<u8>::new()));
+    equal(arrays(world.start_broadcast(empty, 0)?)?, vec![Vec::new()])
 }
 
 /// All ranks read a part of the memory that rank 0 and their neighbor expose; the last rank exposes
