@@ -180,8 +180,10 @@ impl FittedModel {
     pub fn point(&self, parameters: &[(&str, f64)]) -> Result<Vec<f64>, ModelError> {
         let value_of = |name: &String| {
             let found = parameters.iter().find(|(other, _)| other == name);
-            let (parameter, region) = (name.clone(), self.region.clone());
-            found.map(|(_, value)| *value).ok_or(ModelError::Missing { parameter, region })
+            found.map(|(_, value)| *value).ok_or_else(|| ModelError::Missing {
+                parameter: name.clone(),
+                region: self.region.clone(),
+            })
         };
         self.parameters.iter().map(value_of).collect()
     }

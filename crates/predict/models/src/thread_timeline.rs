@@ -15,12 +15,12 @@ pub struct ThreadTimeline {
     pub compute_after_ns: u64,
 }
 
-/// Computation and the action that ends it.
+/// Computation and the effect of the call that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineStep {
     /// Computing time since the previous step, in ns.
     pub compute_ns: u64,
-    /// Action that ends the computation.
+    /// Effect of the call that ends the computation.
     pub action: CallEffect,
 }
 

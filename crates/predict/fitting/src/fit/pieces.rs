@@ -50,7 +50,8 @@ struct Search<'a> {
     settings: &'a Settings,
 }
 
-/// Fits the model's pieces, given a design over all samples, and their error at the held-out values.
+/// Fits the pieces of `model`, given a design over all samples, and sets its breakpoints and its error at the held-out
+/// values.
 pub(crate) fn fit_pieces(
     model: &mut FittedModel,
     design: &Design,

@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// Rank that measured.
+    #[serde(default)]
     pub from: u32,
     /// Rank that answered.
+    #[serde(default)]
     pub to: u32,
     /// Names of their two nodes; missing in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,11 +92,11 @@ fn middle<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Option<NetModel> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     /// Returns a model of one line, of 1 GB/s, fitted to 21 lengths.
-    pub(crate) fn model(latency_s: f64) -> NetModel {
+    fn model(latency_s: f64) -> NetModel {
         let sample = |power: u32| {
             let n_bytes = 1_u64 << power;
             let median_s = latency_s + 1e-9 * n_bytes as f64;

@@ -57,7 +57,8 @@ fn check(call: &str, mode: &str, send_mode: Option<SendMode>, side: Side, transf
     let said = said.collect::<Vec<_>>().join(" ");
     assert_eq!(
         (mpi.mode, mpi.send_mode, mpi.side, said.as_str()),
-        (mode, send_mode, side, transfers)
+        (mode, send_mode, side, transfers),
+        "{call}"
     );
 }
 
