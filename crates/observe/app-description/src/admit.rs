@@ -41,7 +41,7 @@ impl TuningPoint {
         kind.bits(value).map(|bits| kind.value(bits)).ok_or_else(no_value)
     }
 
-    /// A library that was loaded stays.
+    /// Returns the value of a switch, 1 or 0; only 1 for a library, which stays once it is loaded.
     fn admit_switch(&self, value: Value) -> Result<Value, String> {
         let is_final = matches!(self.change, ChangeKind::Load(_));
         let allowed = if is_final { "1 (it stays on)" } else { "1 or 0" };

@@ -229,7 +229,7 @@ fn read_magic(stream: &mut impl Read) -> Result<(), HandshakeError> {
     Err(earlier_version(&beginning).map_or(HandshakeError::NotACollector, earlier))
 }
 
-/// Refuses a collector whose node has no name for a file.
+/// Refuses a collector whose node's name cannot be a file's name.
 fn checked(hello: Hello) -> Result<Hello, HandshakeError> {
     let is_name = !hello.node.is_empty()
         && hello.node.len() <= 255

@@ -290,7 +290,7 @@ pub(crate) struct ProcessOrders {
 }
 
 impl ProcessOrders {
-    /// Queues an order, or drops it without room, or if it is too large: its sender does not wait forever.
+    /// Queues an order; one that finds no room or is too large is dropped, since its sender waits only for a limited time.
     pub(crate) fn take_order(&mut self, order: &Order) {
         let Ok(bytes) = wire::to_bytes(order) else { return };
         let fits = bytes.len() <= ORDER_BYTES_MAX;

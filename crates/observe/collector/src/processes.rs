@@ -65,8 +65,9 @@ impl Processes {
         }
         let opened = Observed::open(path, now);
         match &opened {
+            Ok(_) => {}
             // The segment is still being created; the rank rings the doorbell when it is ready.
-            Ok(_) | Err(SegmentError::NotASegment { .. }) => {}
+            Err(SegmentError::NotASegment { .. }) => {}
             Err(error) => {
                 self.refused.insert(path.to_owned(), error.to_string());
             }

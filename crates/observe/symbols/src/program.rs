@@ -156,7 +156,8 @@ impl Program {
         Err(self.no_function(name))
     }
 
-    /// Returns the variable with this name, such as `grid.rows`, `params::chunk`, `a[3]`, `solve.c:chunk`, to be set.
+    /// Returns the variable with this name, such as `grid.rows`, `params::chunk`, `fire::Front::limit`, `a[3]` or
+    /// `solve.c:chunk`, if it can be set.
     ///
     /// # Errors
     /// When there is no such number at a single place in memory, with the reason.
@@ -196,7 +197,7 @@ impl Program {
         readers::accesses(&module.image, &module.index().functions, variable)
     }
 
-    /// Returns the loops that call `sync` and do not read the variable again: a value set there may not count.
+    /// Returns the loops that call `sync` and do not read the variable again: they may ignore a value set at `sync`.
     pub fn cached_across(&self, variable: &Variable, sync: &Function) -> Vec<Cached> {
         // A call into another file is not a direct call.
         if variable.module != sync.module {

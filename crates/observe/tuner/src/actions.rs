@@ -64,7 +64,8 @@ impl Actions {
         Ok((planned.sync, planned.change(value).ok_or_else(impossible)?))
     }
 
-    /// Returns the value that `bits` represent for the tuning point of `action`; without a variable, the last given.
+    /// Returns the value that `bits` represent for the tuning point of `action`; one that is no variable has
+    /// the value given last.
     pub(crate) fn value(
         &self,
         plan: &TuningPlan,

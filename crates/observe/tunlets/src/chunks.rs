@@ -91,8 +91,8 @@ impl Chunks {
         self.pending.push_back(news);
     }
 
-    /// Removes and returns the next iteration whose chunks have all arrived, with true if it has all its work. An
-    /// iteration whose work is not known is complete when another one follows.
+    /// Removes and returns the next iteration whose chunks have all arrived: one with all its work (true), or one that
+    /// another iteration follows (false; its work may be unknown, or some of its chunks unseen).
     pub(crate) fn next_iteration(
         &mut self,
         is_work_known: impl Fn(&IterationNews) -> bool,

@@ -69,6 +69,7 @@ impl ProgramNames for Fire {
 #[track_caller]
 fn check_all(head: &str, pairs: &str) {
     let lines: Vec<&str> = pairs.trim().lines().map(str::trim).collect();
+    assert!(!lines.is_empty() && lines.len().is_multiple_of(2), "{pairs}");
     for pair in lines.chunks(2) {
         let item = format!("{head}{}", pair[0].replace("; ", "\n"));
         let text = format!("format = 1\nprogram = 'fire'\nactors = {{ all = '0' }}\n{item}\n");

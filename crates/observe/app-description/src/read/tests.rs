@@ -31,11 +31,12 @@ at = 'exit'
 #[track_caller]
 fn check_all(head: &str, pairs: &str) {
     let lines: Vec<&str> = pairs.trim().lines().map(str::trim).collect();
+    assert!(!lines.is_empty() && lines.len().is_multiple_of(2), "{pairs}");
     for pair in lines.chunks(2) {
         let text = format!("{head}{}", pair[0].replace("; ", "\n"));
         let (_, problems) = read(&text);
         let shown: Vec<String> = problems.iter().map(|problem| problem.short(&text)).collect();
-        assert_eq!(shown, pair[1..], "{text}");
+        assert_eq!(shown, [pair[1]], "{text}");
     }
 }
 

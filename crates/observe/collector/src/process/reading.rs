@@ -75,7 +75,8 @@ impl Observed {
         None
     }
 
-    /// Reads on in some thread, if there are records: sums what is wanted as sums, and passes the rest to `hand_over`.
+    /// Reads on in some thread: sums what is wanted as sums, and passes the rest to `hand_over`; returns false without
+    /// records.
     pub(crate) fn read_on(
         &mut self,
         builder: &mut SumBatchBuilder,

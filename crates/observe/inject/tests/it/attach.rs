@@ -101,8 +101,7 @@ impl Running {
 }
 
 #[track_caller]
-fn check(how: &str) {
-    let compiled = Compiled::new(&["-lm"]);
+fn check(compiled: &Compiled, how: &str) {
     let mut running = Running::start(&compiled.program, how);
     for round in 0..20 {
         let argument = format!("round {round}");
@@ -114,17 +113,23 @@ fn check(how: &str) {
 }
 
 #[test]
-fn a_program_goes_on_wherever_it_was_stopped() {
-    check("compute");
-    check("sleep");
+fn a_waiting_program_goes_on_waiting() {
+    let compiled = Compiled::new(&["-lm"]);
+    check(&compiled, "sleep");
     // Calls that the kernel does not restart by itself after a stop.
-    check("epoll");
-    check("sockets");
-    check("read");
-    check("nap");
+    check(&compiled, "epoll");
+    check(&compiled, "sockets");
+    check(&compiled, "read");
+    check(&compiled, "nap");
+}
+
+#[test]
+fn a_computing_program_keeps_its_state() {
+    let compiled = Compiled::new(&["-lm"]);
+    check(&compiled, "compute");
     // In the midst of its registers, and inside its allocator.
-    check("registers");
-    check("allocate");
+    check(&compiled, "registers");
+    check(&compiled, "allocate");
 }
 
 #[test]

@@ -252,14 +252,18 @@ mod tests {
         let refusal = refusal.unwrap_or_default();
         assert!(
             refusal.contains(expected) && refusal.is_empty() == expected.is_empty(),
-            "{refusal}"
+            "{refusal:?}, not {expected:?}"
         );
     }
 
     #[test]
     fn guarded_return_addresses_leave_entries() {
         check_site([point(None), None], true, "");
-        check_site([point(None), point(None)], true, "while the shadow stack");
+        check_site(
+            [point(None), point(None)],
+            true,
+            "while the shadow stack of the processor is active",
+        );
         check_site([point(None), point(None)], false, "");
     }
 

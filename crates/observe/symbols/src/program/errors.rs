@@ -30,7 +30,7 @@ pub enum ProgramError {
     OtherProcessor(PathBuf),
 }
 
-/// Failure to find a function or variable by name, which is the first field of each variant.
+/// Failure to find a function or variable by name; in variants without named fields, the first field is that name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {

@@ -250,7 +250,7 @@ impl Conductor {
         ChangeState::Applied { old, at_s: (first_s, last_s) }
     }
 
-    /// Records that a change was carried out on no rank.
+    /// Records that no rank has the new value: none carried it out, or all that did were set back.
     fn decline(
         &mut self,
         now_s: f64,
