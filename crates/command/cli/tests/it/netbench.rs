@@ -131,7 +131,7 @@ fn what_goes_wrong_is_told() {
     };
     let said = wrong(&[], &["/nowhere/mpirun", "-n", "2"]);
     said.check_errors(100, "cannot start `/nowhere/mpirun`");
-    wrong(&["--at-most", "0.2"], &["sleep", "100"])
+    wrong(&["--at-most", "0.2"], &["sh", "-c", "exec sleep 100"])
         .check_errors(100, "allow more with `--at-most`");
     wrong(&[], &["true"]).check_errors(100, "printed no result");
     wrong(&["--seconds", "-1"], &["true"]).check_errors(2, "--seconds");
