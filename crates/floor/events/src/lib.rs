@@ -20,6 +20,7 @@ pub mod size_histogram;
 pub mod source;
 pub mod statistics;
 pub mod tuning;
+pub mod usage;
 pub mod value;
 
 pub use call::{CallRecord, Event, RecordKind};
@@ -30,5 +31,6 @@ pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;
 pub use source::SourceLocation;
-pub use statistics::{InCall, Peer, RegionCounters};
+pub use statistics::{InCall, Peer, RegionCounters, SampledTime};
+pub use usage::{CoreSet, Cores, Usage};
 pub use value::{Value, ValueType};

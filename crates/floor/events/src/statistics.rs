@@ -33,12 +33,48 @@ pub struct RegionCounters {
     pub bytes: u64,
     /// Calls by message size.
     pub sizes: SizeHistogram,
+    /// Sampled parts of the computation.
+    pub compute: SampledTime,
+    /// Sampled parts of the MPI calls.
+    pub mpi: SampledTime,
     /// Padding to four cache lines.
     #[serde(skip)]
-    pub spare: [u32; 5],
+    pub spare: [u32; 1],
 }
 
 const _: () = assert!(size_of::<RegionCounters>() == 256);
+
+/// Parts of a time as sampled from the kernel: on a core, and waiting for one; the rest of the time the thread was
+/// blocked, or was not sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(C)]
+pub struct SampledTime {
+    /// Processor time, in units of [`SampledTime::UNIT_NS`].
+    pub cpu: u32,
+    /// Time in which the thread could run and no core was free, in the same units.
+    pub runqueue: u32,
+}
+
+impl SampledTime {
+    /// Unit in ns: fine beside the millisecond between samples, and 32 bits of it last for 78 hours.
+    pub const UNIT_NS: u64 = 1 << 16;
+
+    /// Adds another time; a sum beyond the range stays at its end.
+    pub fn add(&mut self, other: Self) {
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.runqueue = self.runqueue.saturating_add(other.runqueue);
+    }
+
+    /// Processor time in s.
+    pub fn cpu_s(self) -> f64 {
+        f64::from(self.cpu) * Self::UNIT_NS as f64 * 1e-9
+    }
+
+    /// Time of waiting for a core in s.
+    pub fn runqueue_s(self) -> f64 {
+        f64::from(self.runqueue) * Self::UNIT_NS as f64 * 1e-9
+    }
+}
 
 /// Point-to-point and one-sided traffic with one other rank, seen from this thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]

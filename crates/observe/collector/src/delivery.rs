@@ -5,6 +5,7 @@ use super::Collector;
 use super::link::{Connection, News};
 use super::plan::{self, Delivery, Milestone};
 use super::process::Observed;
+use super::usage::NodeFiles;
 use events::RegionCounters;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -44,6 +45,7 @@ impl Collector {
     fn send_reports(&mut self, now: Instant) {
         let Some(connection) = self.link.connection() else { return };
         let mut next = now + self.options.scan_every;
+        let files = NodeFiles::default();
         for process in self.processes.iter_mut() {
             let due = next_report(process, self.schedule.report_every, now);
             let is_due = due <= now && process.stage.kept < Milestone::Gone;
@@ -52,7 +54,7 @@ impl Collector {
                     next = next.min(due);
                 }
             } else if connection.has_room() {
-                send_report(connection, process.report(&self.node, now));
+                send_report(connection, process.report((&self.node, &files), now));
             } else {
                 next = now;
             }
@@ -151,7 +153,9 @@ impl Collector {
             return;
         }
         self.schedule.next_spilled_reports = now + SPILL_REPORTS_EVERY;
-        let reports = self.processes.iter_mut().map(|p| p.whole_report(&self.node, now)).collect();
+        let files = NodeFiles::default();
+        let node = (self.node.as_str(), &files);
+        let reports = self.processes.iter_mut().map(|p| p.whole_report(node, now)).collect();
         if self.spill.keep_reports(reports) {
             for process in self.processes.iter_mut() {
                 process.stage.kept = process.stage.reported;
@@ -211,6 +215,8 @@ fn add(total: &mut RegionCounters, region: &RegionCounters) {
     total.mpi_ticks_max = total.mpi_ticks_max.max(region.mpi_ticks_max);
     total.bytes += region.bytes;
     total.sizes.add(&region.sizes);
+    total.compute.add(region.compute);
+    total.mpi.add(region.mpi);
 }
 
 impl Collector {

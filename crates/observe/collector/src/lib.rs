@@ -30,6 +30,7 @@ pub mod recover;
 mod sleep;
 mod spill;
 mod sums;
+mod usage;
 
 pub use place::{EnvironmentError, RunEnvironment};
 

@@ -5,6 +5,7 @@ mod reading;
 use super::link::Connection;
 use super::modules::ExecutableMappings;
 use super::plan::{Milestone, Stage};
+use super::usage::{NodeFiles, UsageReader};
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 use reading::Following;
 use ring::control::ORDER_BYTES_MAX;
@@ -45,6 +46,7 @@ pub(crate) struct Observed {
     /// True if its events may be awaited: it recently had some that are not only summed.
     is_prompt: bool,
     modules: ExecutableMappings,
+    usage: UsageReader,
     final_taken: bool,
     is_let_go: bool,
 }
@@ -70,6 +72,7 @@ impl Observed {
             passed: Vec::new(),
             is_prompt: true,
             modules,
+            usage: UsageReader::default(),
             final_taken: false,
             is_let_go: false,
         };
@@ -179,8 +182,14 @@ impl Observed {
     }
 
     /// Returns the current report, which counts as handed over.
-    pub(crate) fn report(&mut self, node: &str, now: Instant) -> ProcessReport {
+    pub(crate) fn report(
+        &mut self,
+        (node, files): (&str, &NodeFiles),
+        now: Instant,
+    ) -> ProcessReport {
         self.last_report = Some(now);
+        let living = self.pidfd.as_ref().map(|_| self.key.pid);
+        self.usage.read(&self.segment, living, files);
         // Set before the counters are read: a report marked as final must contain the final numbers.
         self.stage.reported = self.stage.reached;
         let mut report = self.numbers(node);
@@ -193,7 +202,7 @@ impl Observed {
     }
 
     /// Returns the current report including the modules, for a file.
-    pub(crate) fn whole_report(&mut self, node: &str, now: Instant) -> ProcessReport {
+    pub(crate) fn whole_report(&mut self, node: (&str, &NodeFiles), now: Instant) -> ProcessReport {
         self.modules.rewind();
         self.report(node, now)
     }
@@ -233,6 +242,8 @@ impl Observed {
             modules: String::new(),
             communicators,
             threads: self.segment.threads().map(thread_report).collect(),
+            usage: self.usage.since_init(&self.segment),
+            cores: self.usage.cores().clone(),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::node::segments;
 use crate::place::run_dir;
 use crate::process::Observed;
 use crate::spill::{temporary_dir, temporary_prefix};
+use crate::usage::NodeFiles;
 use run_record::measured::{MeasuredRun, RECORDS_SUFFIX, RunFacts, Spool};
 use run_record::snapshot::{self, ANALYZER, SnapshotEntry, SnapshotError};
 use run_record::{RunRecord, SpoolWriter};
@@ -157,6 +158,7 @@ impl Recovery {
     fn take(&mut self, entry: SnapshotEntry) {
         match entry {
             SnapshotEntry::Process(report) => self.take_report(*report),
+            SnapshotEntry::EarlierProcess(report) => self.take_report((*report).into()),
             SnapshotEntry::Clock(clock) => {
                 if self.measured.nodes.iter().all(|known| known.node != clock.node) {
                     self.measured.nodes.push(clock);
@@ -201,7 +203,7 @@ impl Recovery {
             for path in segments(&dir) {
                 let now = Instant::now();
                 let Ok(mut process) = Observed::open(&path, now) else { continue };
-                let report = process.whole_report(&node, now);
+                let report = process.whole_report((&node, &NodeFiles::default()), now);
                 self.take_report(report);
                 while let Some(records) = process.next_records() {
                     let name = format!("{node}-left.{RECORDS_SUFFIX}");

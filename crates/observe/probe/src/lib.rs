@@ -43,4 +43,5 @@ mod probes;
 mod process;
 mod signals;
 mod thread;
+mod usage;
 mod wrappers;

@@ -12,7 +12,7 @@ use crate::monitoring::{
 };
 use crate::options::Options;
 use crate::thread::tls;
-use crate::{binding, collector, communicators, cost, pmpi, probes, thread};
+use crate::{binding, collector, communicators, cost, pmpi, probes, thread, usage};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter};
 use std::path::PathBuf;
@@ -94,6 +94,7 @@ pub(crate) fn join(options: Options) -> Option<OrderExecutor> {
     IS_ATTACHED.store(true, Ordering::Relaxed);
     let process = make(&Identity::from_environment()?, options)?;
     process.segment.header().init_end_ticks.store(clock::ticks(), Ordering::Relaxed);
+    process.segment.header().usage_start.store(usage::of_process(process.main_tid()));
     let control = process.listen();
     if control.is_some() {
         binding::bind_attached();
@@ -157,6 +158,12 @@ impl Process {
         header.last_ticks.store(last_ticks, Ordering::Relaxed);
         header.last_ns.store(last_ns, Ordering::Relaxed);
         header.finalize_begin_ticks.store(end_ticks, Ordering::Relaxed);
+        header.usage_end.store(usage::of_process(self.main_tid()));
+    }
+
+    /// Thread that called `MPI_Init`, as far as it is known.
+    fn main_tid(&self) -> u32 {
+        if is_attached() { std::process::id() } else { thread::tid() }
     }
 }
 
@@ -175,6 +182,7 @@ fn attach_main(process: &Process) {
 
 /// Marks the point where the program continues, so that our own work before is not counted as its computation.
 fn note_end_of_init(process: &Process) {
+    process.segment.header().usage_start.store(usage::of_process(process.main_tid()));
     let now = clock::ticks();
     let main = thread::attached();
     if thread::is_watched(main) {

@@ -35,6 +35,8 @@ unsafe impl Shared for ThreadHeader {}
 // SAFETY: made of atomics.
 unsafe impl Shared for RegionSlot {}
 // SAFETY: made of atomics.
+unsafe impl Shared for SampledWords {}
+// SAFETY: made of atomics.
 unsafe impl Shared for PeerSlot {}
 
 /// An [`events::CallRecord`] in shared memory.
@@ -43,7 +45,7 @@ pub type RecordWords = [AtomicU64; size_of::<events::CallRecord>() / size_of::<u
 /// First word of a segment.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINTONIA");
 /// Version of this layout; a probe and a collector with different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 3;
+pub const LAYOUT_VERSION: u32 = 4;
 /// Size of the header.
 pub const HEADER_BYTES: usize = 8192;
 /// Room for the text of the executable mappings (`/proc/self/maps`).
@@ -155,6 +157,25 @@ impl CapacityWords {
     }
 }
 
+/// An [`events::Usage`] in shared memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct UsageWords([AtomicU64; events::usage::N_WORDS]);
+
+impl UsageWords {
+    /// Stores the usage.
+    pub fn store(&self, usage: events::Usage) {
+        for (word, value) in self.0.iter().zip(usage.to_words()) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Loads the current values.
+    pub fn load(&self) -> events::Usage {
+        events::Usage::from_words(self.0.each_ref().map(|word| word.load(Ordering::Relaxed)))
+    }
+}
+
 pub(crate) const PAGE: usize = 4096;
 /// Offset of the modules text.
 pub const MODULES_OFFSET: usize = HEADER_BYTES;
@@ -260,6 +281,10 @@ pub struct SegmentHeader {
     pub has_control: AtomicU32,
     /// System error number that keeps the process from listening to orders as requested; 0 for none.
     pub control_refused: AtomicU32,
+    /// What the process had used when `MPI_Init` returned.
+    pub usage_start: UsageWords,
+    /// What it had used when `MPI_Finalize` was called; 0 before.
+    pub usage_end: UsageWords,
     /// Version text of the MPI library.
     pub library: FixedText<508>,
     /// Path of the program.
@@ -352,8 +377,22 @@ pub struct RegionSlot {
     pub bytes: AtomicU64,
     /// Calls by size.
     pub sizes: [AtomicU32; events::size_histogram::N_BINS],
+    /// Sampled parts of the computation.
+    pub compute: SampledWords,
+    /// Sampled parts of the MPI calls.
+    pub mpi: SampledWords,
     /// See [`events::RegionCounters::spare`].
-    pub spare: [AtomicU32; 5],
+    pub spare: [AtomicU32; 1],
+}
+
+/// [`events::SampledTime`] in shared memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SampledWords {
+    /// Processor time.
+    pub cpu: AtomicU32,
+    /// Time of waiting for a core.
+    pub runqueue: AtomicU32,
 }
 
 const _: () = assert!(size_of::<RegionSlot>() == size_of::<events::RegionCounters>());

@@ -18,7 +18,7 @@ use crate::layout::{
     LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
 };
 use crate::mapping::Mapping;
-use events::{Clock, ProcessKey};
+use events::{Clock, ProcessKey, Usage};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -218,6 +218,11 @@ impl SegmentReader {
         }
         self.note_damage();
         Vec::new()
+    }
+
+    /// Returns what the process had used when `MPI_Init` returned, and when `MPI_Finalize` was called.
+    pub fn usage(&self) -> (Usage, Usage) {
+        (self.header().usage_start.load(), self.header().usage_end.load())
     }
 
     /// Tells the process that everything up to `MPI_Finalize` has been taken; the rank may wait for it for a moment.

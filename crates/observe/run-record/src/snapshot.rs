@@ -21,12 +21,14 @@ pub enum SnapshotEntry {
     Facts(RunFacts),
     /// A node's clock.
     Clock(NodeClock),
-    /// The last report of a process.
-    Process(Box<ProcessReport>),
+    /// The last report of a process, as versions before usage of processors wrote it.
+    EarlierProcess(Box<wire::earlier::ProcessReport>),
     /// Warning about something that could not be observed.
     Warning(String),
     /// Number of records lost in transit so far.
     RecordsLost(u64),
+    /// The last report of a process.
+    Process(Box<ProcessReport>),
 }
 
 /// Reason why a snapshot could not be written or read.

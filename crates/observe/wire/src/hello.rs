@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Version of the messages; the two sides refuse other versions and name them.
-pub const PROTOCOL: u16 = 5;
+pub const PROTOCOL: u16 = 6;
 
 /// Introduction of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ mod tests {
         let later = crate::to_bytes(&(PROTOCOL + 1, "whatever")).unwrap();
         let error = unversioned::<Hello>(&later).unwrap_err();
         assert_eq!(error, WireError::Version { theirs: PROTOCOL + 1 });
-        let expected = "the other side uses protocol version 6, this side version 5; use one version of \
+        let expected = "the other side uses protocol version 7, this side version 6; use one version of \
                         Sintonia on all nodes";
         assert_eq!(error.to_string(), expected);
     }

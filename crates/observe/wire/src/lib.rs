@@ -13,6 +13,7 @@
 //! Encryption (`channel`), sockets, retries and timeouts (`collector`, `server`), and shared memory (`ring`).
 
 pub mod control;
+pub mod earlier;
 pub mod facts;
 pub mod hello;
 pub mod message;

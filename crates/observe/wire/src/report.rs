@@ -1,7 +1,8 @@
 //! State of a monitored process at one moment.
 
 use events::{
-    Clock, CommunicatorId, InCall, Peer, ProcessKey, Rank, RegionCounters, Ticks, WorldId,
+    Clock, CommunicatorId, Cores, InCall, Peer, ProcessKey, Rank, RegionCounters, Ticks, Usage,
+    WorldId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,10 @@ pub struct ProcessReport {
     pub communicators: Vec<CommunicatorReport>,
     /// Threads that called MPI.
     pub threads: Vec<ThreadReport>,
+    /// What the process used since `MPI_Init` returned; all 0 where the system does not tell.
+    pub usage: Usage,
+    /// Cores that the process may use.
+    pub cores: Cores,
 }
 
 /// Communicator and its members.

@@ -1,8 +1,8 @@
 //! Reader of one thread's block.
 
 use super::SegmentReader;
-use crate::layout::{PAGE, PeerSlot, RecordWords, RegionSlot, ThreadHeader};
-use events::{CallRecord, InCall, Peer, RegionCounters, SizeHistogram};
+use crate::layout::{PAGE, PeerSlot, RecordWords, RegionSlot, SampledWords, ThreadHeader};
+use events::{CallRecord, InCall, Peer, RegionCounters, SampledTime, SizeHistogram};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reader's own, checked state of a thread block.
@@ -182,6 +182,8 @@ impl<'a> ThreadView<'a> {
             sizes: SizeHistogram::from_counts(std::array::from_fn(|bin| {
                 slot.sizes[bin].load(relaxed)
             })),
+            compute: sampled(&slot.compute),
+            mpi: sampled(&slot.mpi),
             ..RegionCounters::default()
         }
     }
@@ -233,6 +235,11 @@ impl<'a> ThreadView<'a> {
         self.block().acknowledged.store(up_to, Ordering::Relaxed);
         self.header().acknowledged.store(up_to, Ordering::Release);
     }
+}
+
+fn sampled(words: &SampledWords) -> SampledTime {
+    let (cpu, runqueue) = (&words.cpu, &words.runqueue);
+    SampledTime { cpu: cpu.load(Ordering::Relaxed), runqueue: runqueue.load(Ordering::Relaxed) }
 }
 
 /// Bound of a plausible count of calls, bytes or ticks (ticks: months).

@@ -1,5 +1,6 @@
 //! Records of earlier versions, which every later version must read. Never change them; a new version adds its own.
 
+use run_record::snapshot::{self, SnapshotEntry};
 use run_record::{RunRecord, RunState, SpoolReader};
 use std::path::{Path, PathBuf};
 
@@ -39,4 +40,19 @@ fn the_spool_of_the_first_version() {
         while reader.next_frame(&mut frame).unwrap() {}
         assert_eq!(reader.problem(), None);
     }
+}
+
+/// Its reports lack what a process used.
+#[test]
+fn the_reports_of_the_first_version() {
+    let folder = sample("run-v1/cut/spool");
+    let contents = snapshot::read(&folder.join("analyzer.reports")).unwrap();
+    assert_eq!(contents.problem, None);
+    let reports = contents.entries.into_iter().filter_map(|entry| match entry {
+        SnapshotEntry::EarlierProcess(report) => Some(wire::ProcessReport::from(*report)),
+        _ => None,
+    });
+    let reports: Vec<_> = reports.collect();
+    assert_eq!(reports.len(), 2);
+    assert!(reports.iter().all(|report| report.size == 2 && !report.threads[0].regions.is_empty()));
 }

@@ -1,8 +1,8 @@
 //! Random messages, as `proptest` strategies.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters,
-    SizeHistogram, Ticks, ValueType, WorldId,
+    CallRecord, Clock, CommunicatorId, Cores, Moments, Peer, ProbePoint, ProcessKey, Rank,
+    RegionCounters, SampledTime, SizeHistogram, Ticks, Usage, ValueType, WorldId,
 };
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -142,6 +142,8 @@ fn report() -> impl Strategy<Value = ProcessReport> {
             modules,
             communicators,
             threads,
+            usage: Usage { cpu_ns: reserved_bytes, n_reads: now, ..Usage::default() },
+            cores: Cores { n_online: rank, quota: gone.then_some(1.5), ..Cores::default() },
         }
     })
 }
@@ -184,6 +186,7 @@ fn region() -> impl Strategy<Value = RegionCounters> {
                 mpi_ticks_max,
                 bytes,
                 sizes: SizeHistogram::from_counts(counts),
+                compute: SampledTime { cpu: 7, runqueue: operation.into() },
                 ..RegionCounters::default()
             }
         },

@@ -4,8 +4,8 @@
 //! receiver of such a stream must report in one sentence what the user has to do.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters,
-    SizeHistogram, Ticks, Value, ValueType, WorldId,
+    CallRecord, Clock, CommunicatorId, CoreSet, Cores, Moments, Peer, ProbePoint, ProcessKey, Rank,
+    RegionCounters, SampledTime, SizeHistogram, Ticks, Usage, Value, ValueType, WorldId,
 };
 use frame::FrameBuffer;
 use serde::Serialize;
@@ -177,6 +177,8 @@ fn report() -> ProcessReport {
         mpi_ticks_max: 1200,
         bytes: 16,
         sizes: SizeHistogram::from_counts(counts),
+        compute: SampledTime { cpu: 3, runqueue: 1 },
+        mpi: SampledTime { cpu: 2, runqueue: 0 },
         ..RegionCounters::default()
     };
     let peer = Peer { n_sent: 1, bytes_sent: 8, n_received: 1, bytes_received: 8 };
@@ -212,6 +214,13 @@ fn report() -> ProcessReport {
             world_ranks: vec![0, 1, u32::MAX],
         }],
         threads: vec![thread],
+        usage: Usage { cpu_ns: 5_000_000, n_threads: 2, ..Usage::default() },
+        cores: Cores {
+            mask: CoreSet::parse("0-1,4").expect("a list"),
+            quota: Some(1.5),
+            n_online: 8,
+            ..Cores::default()
+        },
         ..ProcessReport::default()
     }
 }
