@@ -37,6 +37,8 @@ const _: () = assert!(size_of::<CallRecord>() == 64);
 pub const NO_PEER: i32 = -1;
 /// Peer outside this rank's `MPI_COMM_WORLD` (a spawned child, a parent, a connected job).
 pub const OUTSIDE_WORLD: i32 = -2;
+/// Source of a receive that takes messages from any rank, in what a call waits for; records have [`NO_PEER`].
+pub const ANY_PEER: i32 = -3;
 
 /// Meaning of a [`CallRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,6 +31,9 @@ pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;
 pub use source::SourceLocation;
-pub use statistics::{InCall, Peer, RegionCounters, SampledTime};
+pub use statistics::{
+    Awaited, AwaitedRequest, CollectiveCalls, CommunicatorKey, InCall, Peer, RegionCounters,
+    SampledTime,
+};
 pub use usage::{CoreSet, Cores, Usage};
 pub use value::{Value, ValueType};

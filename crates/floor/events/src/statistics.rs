@@ -88,6 +88,11 @@ pub struct Peer {
     pub n_received: u64,
     /// Bytes received from the rank.
     pub bytes_received: u64,
+    /// Tag of the last message sent to the rank.
+    pub last_tag: i32,
+    /// Padding, so that the layout has no holes.
+    #[serde(skip)]
+    pub reserved: u32,
 }
 
 /// MPI call in progress.
@@ -96,5 +101,73 @@ pub struct InCall {
     /// Index of the operation in the table of `mpi-abi`.
     pub operation: u16,
     /// Return address: the call site.
+    pub address: u64,
+}
+
+/// Communicator of a process, told apart from others with the same members.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct CommunicatorKey {
+    /// [`crate::CommunicatorId`] as a number, the same for communicators with the same members; 0 is the world.
+    pub id: u32,
+    /// Number among the communicators with these members in the order in which they were made, from 1 on; 0 for
+    /// `MPI_COMM_WORLD`, [`CommunicatorKey::NOT_SEEN`] for one whose making was not seen.
+    pub ordinal: u32,
+}
+
+impl CommunicatorKey {
+    /// Ordinal of a communicator whose making was not seen.
+    pub const NOT_SEEN: u32 = u32::MAX;
+    /// Communicator that the probe does not know.
+    pub const UNKNOWN: Self = Self { id: u32::MAX, ordinal: Self::NOT_SEEN };
+}
+
+/// Arguments by which a blocking MPI call in progress tells what it waits for. The operation says which of them it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Awaited {
+    /// Communicator.
+    pub communicator: CommunicatorKey,
+    /// Destination, source or root as a rank in the communicator; negative: [`crate::call::NO_PEER`] or
+    /// [`crate::call::ANY_PEER`].
+    pub peer: i32,
+    /// Tag of the message; -1 stands for any tag where the operation receives.
+    pub tag: i32,
+    /// Source of the receiving half of a send-receive.
+    pub source: i32,
+    /// Tag of the receiving half of a send-receive.
+    pub source_tag: i32,
+    /// Number of elements.
+    pub count: i64,
+    /// Requests that the call was given.
+    pub n_requests: u32,
+    /// The first of these requests, as far as their making was seen.
+    pub requests: Vec<AwaitedRequest>,
+}
+
+/// Request that a call waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AwaitedRequest {
+    /// Index in the table of `mpi-abi` of the operation that made it.
+    pub operation: u16,
+    /// World rank of the other side or of the root; negative: as in [`crate::CallRecord::peer`], or
+    /// [`crate::call::ANY_PEER`].
+    pub peer: i32,
+    /// Tag of the message.
+    pub tag: i32,
+    /// Communicator.
+    pub communicator: CommunicatorKey,
+}
+
+/// Collective calls of a process on one communicator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectiveCalls {
+    /// Communicator.
+    pub communicator: CommunicatorKey,
+    /// Calls entered so far.
+    pub n_calls: u64,
+    /// Index in the table of `mpi-abi` of the last one's operation.
+    pub operation: u16,
+    /// Return address of the last one.
     pub address: u64,
 }

@@ -95,7 +95,7 @@ pub(super) fn region(
 
 /// Traffic with a peer.
 pub(super) fn peer(n_sent: u64, bytes_sent: u64, n_received: u64, bytes_received: u64) -> Peer {
-    Peer { n_sent, bytes_sent, n_received, bytes_received }
+    Peer { n_sent, bytes_sent, n_received, bytes_received, ..Peer::default() }
 }
 
 /// Returns the number of an operation in the table.

@@ -241,25 +241,38 @@ impl Observed {
             program: view.program,
             modules: String::new(),
             communicators,
-            threads: self.segment.threads().map(thread_report).collect(),
+            collectives: self.segment.collectives(),
+            threads: self.segment.threads().map(|thread| self.thread_report(thread)).collect(),
             usage: self.usage.since_init(&self.segment),
             cores: self.usage.cores().clone(),
         }
     }
+
+    fn thread_report(&self, thread: ThreadView<'_>) -> ThreadReport {
+        let in_call = thread.in_call();
+        let is_there = in_call.is_none() && self.stage.reached == Milestone::Running;
+        ThreadReport {
+            idx: thread.idx(),
+            tid: thread.tid(),
+            regions: thread.regions(),
+            peers: thread.peers(),
+            in_call,
+            awaited: in_call.map(|_| thread.awaited()),
+            last_call: thread.last_call(),
+            is_running: is_there.then(|| is_running(self.key.pid, thread.tid())).flatten(),
+            since: Ticks(thread.since_ticks()),
+            calls_without_region: thread.calls_without_region(),
+            n_written: thread.n_written(),
+            n_dropped: thread.n_dropped(),
+        }
+    }
 }
 
-fn thread_report(thread: ThreadView<'_>) -> ThreadReport {
-    ThreadReport {
-        idx: thread.idx(),
-        tid: thread.tid(),
-        regions: thread.regions(),
-        peers: thread.peers(),
-        in_call: thread.in_call(),
-        since: Ticks(thread.since_ticks()),
-        calls_without_region: thread.calls_without_region(),
-        n_written: thread.n_written(),
-        n_dropped: thread.n_dropped(),
-    }
+/// Returns whether a thread runs or is ready to run.
+fn is_running(pid: u32, tid: u32) -> Option<bool> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
+    // The name in parentheses may contain anything.
+    Some(stat.rsplit_once(')')?.1.trim_start().starts_with('R'))
 }
 
 /// Returns a handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.

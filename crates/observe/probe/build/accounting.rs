@@ -2,7 +2,9 @@
 //!
 //! Numbers are passed as `i64`, handles as `Handle`, pointers as `usize`, whatever the language.
 
-use mpi_abi::{Amount, Case, Condition, Count, Factor, Flow, Movement, Operation, ParameterKind};
+use mpi_abi::{
+    Amount, Case, Condition, Count, Factor, Flow, Mode, Movement, Operation, ParameterKind,
+};
 use std::collections::BTreeSet;
 
 /// Positions of the parameters that accounting uses, in order.
@@ -13,6 +15,7 @@ pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
     used.extend(operation.completes);
     used.extend(operation.position(ParameterKind::Request));
     used.extend(tag(operation));
+    used.extend(made_communicator(operation));
     for name in COMPLETION_PARAMS {
         used.extend(operation.completes.and(operation.named(name)));
     }
@@ -28,6 +31,16 @@ pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
 
 const COMPLETION_PARAMS: [&str; 6] =
     ["count", "incount", "flag", "indx", "outcount", "array_of_indices"];
+
+/// Operations that take a request which exists already.
+const USERS_OF_REQUESTS: [&str; 3] = ["Start", "Cancel", "Request_free"];
+
+/// Communicator that the operation has made once it returns.
+fn made_communicator(operation: &Operation) -> Option<usize> {
+    let frees = matches!(operation.stem.as_str(), "Comm_free" | "Comm_disconnect");
+    let made = operation.position(ParameterKind::NewComm);
+    made.filter(|_| operation.mode == Mode::Blocking && !frees)
+}
 
 fn tag(operation: &Operation) -> Option<usize> {
     operation.named("tag").or_else(|| operation.named("sendtag"))
@@ -85,22 +98,24 @@ pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
             format!(", {}: {}", variable(operation, param), value_type(kind))
         })
         .collect();
-    let body = Body { operation };
+    let body = Body { number, operation };
     code.push_str(&format!(
         "/// Accounts for one `{name}`.\n\
          #[inline(always)]\n\
          #[allow(unused_variables, clippy::too_many_arguments, reason = \"generated\")]\n\
-         fn account_{number}(call: &mut MonitoredCall{params}) {{\n{scope}{tag}{root}{movements}{requests}}}\n",
+         fn account_{number}(call: &mut MonitoredCall{params}) {{\n{scope}{tag}{root}{movements}{requests}{made}}}\n",
         name = operation.name,
         scope = body.scope(),
         tag = body.tag(),
         root = body.root(),
         movements = body.movements(),
         requests = body.requests(),
+        made = body.made(),
     ));
 }
 
 struct Body<'a> {
+    number: usize,
     operation: &'a Operation,
 }
 
@@ -238,9 +253,21 @@ impl Body<'_> {
             return self.completion(requests);
         }
         match self.operation.position(ParameterKind::Request) {
-            Some(request) => format!("    call.made_request({});\n", self.variable(request)),
+            Some(request) if USERS_OF_REQUESTS.contains(&self.operation.stem.as_str()) => {
+                format!("    call.used_request({});\n", self.variable(request))
+            }
+            Some(request) => {
+                format!("    call.made_request({}, {});\n", self.number, self.variable(request))
+            }
             None => String::new(),
         }
+    }
+
+    fn made(&self) -> String {
+        let made = made_communicator(self.operation);
+        let made =
+            made.map(|made| format!("    call.made_communicator({});\n", self.variable(made)));
+        made.unwrap_or_default()
     }
 
     fn completion(&self, requests: usize) -> String {

@@ -90,7 +90,7 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
          \x20   call.finish({number});\n",
         // MPICH's plain `mpi_f08` entry points call PMPI directly, all others call MPI.
         goes_on = entry.binding != Binding::F08,
-        before = before(entry.operation, true),
+        before = before(number, entry.operation, true),
         freeing = freeing(entry.operation, true),
     )
 }

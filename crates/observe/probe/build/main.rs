@@ -3,6 +3,7 @@
 //! convention is in `src/call.rs`.
 
 mod accounting;
+mod awaited;
 mod fortran;
 mod wrapper;
 

@@ -1,7 +1,8 @@
 //! Generates the C wrapper of an operation.
 
 use crate::accounting::{used_params, variable};
-use mpi_abi::{CType, Operation, ParameterKind};
+use crate::awaited;
+use mpi_abi::{CType, Mode, Operation, ParameterKind};
 
 /// Rust type with C's calling convention.
 fn c_type(kind: ParameterKind) -> &'static str {
@@ -98,14 +99,14 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
          \x20   if result == 0 {{ account_{number}(&mut call{values}) }}\n\
          \x20   call.finish({number});\n\
          \x20   result\n",
-        before = before(operation, false),
+        before = before(number, operation, false),
         freeing = freeing(operation, false),
     )
 }
 
-/// Generates the code before the call: it replaces an ignored status, and notes requests that the call will
-/// overwrite.
-pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
+/// Generates the code before the call: it replaces an ignored status, notes requests that the call will
+/// overwrite, and publishes what the call waits for.
+pub(crate) fn before(number: usize, operation: &Operation, is_fortran: bool) -> String {
     let mut code = String::new();
     let reads_status = operation.movements.iter().any(|movement| {
         movement.cases.iter().any(|case| matches!(case.amount, mpi_abi::Amount::Status(_)))
@@ -126,8 +127,14 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
             "    call.will_complete({}, {n_requests});\n",
             variable(operation, requests)
         ));
+        if operation.mode == Mode::Blocking {
+            code.push_str(&format!(
+                "    call.awaits_requests({}, {n_requests});\n",
+                variable(operation, requests)
+            ));
+        }
     }
-    code
+    code + &awaited::write(number, operation, is_fortran)
 }
 
 /// Generates the code before the call, counted or not, for operations that free a handle: the handle may be reused.

@@ -7,11 +7,12 @@
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
 mod arguments;
+mod awaited;
 mod completion;
 
 use crate::thread::{self, Thread, tls};
 use events::CallRecord;
-use events::call::{NO_PEER, RecordKind};
+use events::call::{ANY_PEER, NO_PEER, RecordKind};
 use ring::clock;
 use ring::layout::PeerSlot;
 
@@ -148,7 +149,8 @@ impl MonitoredCall {
                 .half
                 .map_or(self.bytes, |(.., received)| self.bytes.saturating_sub(received)),
             request: self.request,
-            peer: self.peer,
+            // A receive from any rank has no peer in the records.
+            peer: if self.peer == ANY_PEER { NO_PEER } else { self.peer },
             tag: self.tag,
             communicator: self.arguments.communicator_id(),
             operation,
@@ -194,8 +196,9 @@ impl MonitoredCall {
         self.bytes = self.bytes.wrapping_add(bytes);
         let peer = self.arguments.world_rank(dest);
         self.peer = peer;
+        let tag = self.tag;
         if let Some(slot) = self.peer_slot(peer) {
-            slot.sent(bytes);
+            slot.sent(bytes, tag);
         }
     }
 
@@ -218,7 +221,7 @@ impl MonitoredCall {
     fn arrived(&mut self, bytes: u64, source: i64, tag: i32) {
         let was_sent = self.peer != NO_PEER;
         self.bytes = self.bytes.wrapping_add(bytes);
-        let peer = if source < 0 { NO_PEER } else { self.arguments.world_rank(source) };
+        let peer = if source < 0 { ANY_PEER } else { self.arguments.world_rank(source) };
         if was_sent {
             self.half = Some((peer, tag, bytes));
         } else {
@@ -268,6 +271,7 @@ fn record_rest(
     n_completed: usize,
 ) {
     if let Some((peer, tag, bytes)) = half {
+        let peer = if peer == ANY_PEER { NO_PEER } else { peer };
         let kind = RecordKind::ReceiveHalf as u16;
         thread.writer.push(&CallRecord { peer, tag, bytes, kind, ..call });
     }

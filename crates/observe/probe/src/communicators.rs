@@ -6,11 +6,12 @@
 use crate::handle::Handle;
 use crate::library::MpiLibrary;
 use crate::{monitoring, pmpi};
+use events::CommunicatorKey;
 use mpi_abi::LibraryFamily;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
 
 /// A communicator, or the group of a window.
 #[derive(Debug, Default)]
@@ -27,6 +28,10 @@ pub(crate) struct Communicator {
     pub(crate) is_inter: bool,
     /// Number of neighbors that this rank sends to; 0 without a topology.
     pub(crate) outdegree: u64,
+    /// [`events::CommunicatorKey::ordinal`].
+    pub(crate) ordinal: u32,
+    /// Place among those whose collective calls are counted; beyond the last place if there is none.
+    pub(crate) slot: usize,
     /// World rank of each peer; `OUTSIDE` for ranks of another world.
     world_ranks: Box<[u32]>,
 }
@@ -124,6 +129,11 @@ pub(crate) enum Scope {
 
 type CommunicatorCache = HashMap<(Scope, usize), Arc<Communicator>>;
 
+/// Number of communicators made so far, by [`Communicator::id`].
+static N_MADE: Mutex<BTreeMap<u32, u32>> = Mutex::new(BTreeMap::new());
+/// Places given so far; the first is the world's.
+static N_SLOTS: AtomicUsize = AtomicUsize::new(1);
+
 /// All communicators and windows seen so far, by C handle.
 static CACHE: RwLock<Option<CommunicatorCache>> = RwLock::new(None);
 /// Incremented whenever a handle is freed and may be reused.
@@ -163,13 +173,44 @@ fn find(scope: Scope, handle: Handle, library: &MpiLibrary) -> Option<Arc<Commun
     if let Some(found) = CACHE.read().ok()?.as_ref().and_then(|known| known.get(&key)) {
         return Some(Arc::clone(found));
     }
-    let made = Arc::new(match scope {
+    add(key, CommunicatorKey::NOT_SEEN, library)
+}
+
+/// Determines the properties of a communicator or window, and keeps them.
+fn add(key: (Scope, usize), ordinal: u32, library: &MpiLibrary) -> Option<Arc<Communicator>> {
+    let mut made = match key.0 {
         Scope::Communicator => Communicator::new(key.1, library)?,
         Scope::Window => Communicator::of_window(key.1, library)?,
-    });
+    };
+    made.ordinal = ordinal;
+    if ordinal != CommunicatorKey::NOT_SEEN {
+        let mut n_made = N_MADE.lock().ok()?;
+        let last = n_made.entry(made.id).or_default();
+        *last += 1;
+        made.ordinal = *last;
+    }
+    let is_counted = key.0 == Scope::Communicator && 1 < made.n_ranks;
+    made.slot = if is_counted { N_SLOTS.fetch_add(1, Ordering::Relaxed) } else { usize::MAX };
+    let made = Arc::new(made);
     CACHE.write().ok()?.get_or_insert_default().insert(key, Arc::clone(&made));
     monitoring::define_communicator(made.id, &made.world_ranks);
     Some(made)
+}
+
+/// Determines the properties of a communicator that was just made. All its members make those with the same members in
+/// the same order, so that its number among them is the same in all.
+pub(crate) fn created(handle: Handle, library: &MpiLibrary) {
+    let handle = c_handle(Scope::Communicator, handle, library);
+    let handle = handle.map(|handle| handle & library.handle_mask);
+    if let Some(handle) = handle.filter(|handle| *handle != 0 && *handle != library.comm_null) {
+        add((Scope::Communicator, handle), 0, library);
+    }
+}
+
+/// Returns a communicator or window if it is known.
+fn find_known(scope: Scope, handle: Handle, library: &MpiLibrary) -> Option<Arc<Communicator>> {
+    let key = (scope, c_handle(scope, handle, library)?);
+    CACHE.read().ok()?.as_ref()?.get(&key).map(Arc::clone)
 }
 
 /// A thread's most recent communicators, found without a lock.
@@ -188,6 +229,27 @@ impl Recent {
         &mut self,
         scope: Scope,
         handle: Handle,
+        library: &MpiLibrary,
+    ) -> Option<&Communicator> {
+        self.get_with(find, (scope, handle), library)
+    }
+
+    /// Returns the communicator behind a handle if it is known; never asks MPI.
+    #[inline(never)]
+    pub(crate) fn known(
+        &mut self,
+        scope: Scope,
+        handle: Handle,
+        library: &MpiLibrary,
+    ) -> Option<&Communicator> {
+        self.get_with(find_known, (scope, handle), library)
+    }
+
+    #[inline(always)]
+    fn get_with(
+        &mut self,
+        find: fn(Scope, Handle, &MpiLibrary) -> Option<Arc<Communicator>>,
+        (scope, handle): (Scope, Handle),
         library: &MpiLibrary,
     ) -> Option<&Communicator> {
         let generation = GENERATION.load(Ordering::Acquire);

@@ -72,6 +72,16 @@ impl MpiLibrary {
         })
     }
 
+    /// Returns whether a handle from C or from Fortran is `MPI_COMM_WORLD`.
+    #[inline(always)]
+    pub(crate) fn is_world(&self, comm: Handle, is_fortran: bool) -> bool {
+        if is_fortran {
+            comm == self.world_fortran
+        } else {
+            comm.masked(self.handle_mask) == self.world
+        }
+    }
+
     /// Returns the C handle of a handle of either language.
     pub(crate) fn c_handle(
         &self,

@@ -38,6 +38,12 @@ unsafe impl Shared for RegionSlot {}
 unsafe impl Shared for SampledWords {}
 // SAFETY: made of atomics.
 unsafe impl Shared for PeerSlot {}
+// SAFETY: made of atomics.
+unsafe impl Shared for AwaitedWords {}
+// SAFETY: made of atomics.
+unsafe impl Shared for RequestSlot {}
+// SAFETY: made of atomics.
+unsafe impl Shared for CollectiveSlot {}
 
 /// An [`events::CallRecord`] in shared memory.
 pub type RecordWords = [AtomicU64; size_of::<events::CallRecord>() / size_of::<u64>()];
@@ -291,6 +297,8 @@ pub struct SegmentHeader {
     pub program: FixedText<2044>,
     /// Name of the node.
     pub node: FixedText<252>,
+    /// Collective calls by communicator; the first is `MPI_COMM_WORLD`. Communicators beyond have no entry.
+    pub collectives: [CollectiveSlot; N_COLLECTIVE_SLOTS],
 }
 
 const _: () = assert!(size_of::<SegmentHeader>() <= HEADER_BYTES);
@@ -333,11 +341,11 @@ pub struct ThreadHeader {
     pub owned: AtomicU32,
     /// Regions in use.
     pub n_regions: AtomicU32,
-    /// Number of the operation being executed + 1; 0 outside MPI.
+    /// Number of the operation being executed + 1; 0 before the first one, with the bit [`LEFT`] outside MPI.
     pub in_operation: AtomicU32,
     /// Kernel thread id of the (last) owner.
     pub tid: AtomicU32,
-    /// Return address of the operation being executed.
+    /// Return address of the operation being executed, or of the last one.
     pub in_address: AtomicU64,
     /// Ticks when the thread last entered or left MPI.
     pub since_ticks: AtomicU64,
@@ -349,11 +357,104 @@ pub struct ThreadHeader {
     pub dropped: AtomicU64,
     /// 1 when the ring's memory could be reserved.
     pub has_ring: AtomicU32,
-    /// Padding: the reader's word has a cache line of its own.
-    pub pad: [AtomicU32; 17],
-    /// Records that are stored safely elsewhere; written by the collector.
+    /// Padding to a cache line.
+    pub pad: AtomicU32,
+    /// What the operation being executed waits for, if it is a blocking one.
+    pub awaited: AwaitedWords,
+    /// Records that are stored safely elsewhere; written by the collector, in a cache line of its own.
     pub acknowledged: AtomicU64,
+    /// Padding to a cache line.
+    pub pad_acknowledged: [AtomicU64; 7],
+    /// Handles of the first requests that the operation being executed waits for.
+    pub awaited_requests: [AtomicU64; N_AWAITED_REQUESTS],
+    /// Requests that the thread made, each in the place of its handle ([`request_place`]); a later one replaces an
+    /// earlier one there.
+    pub requests: [RequestSlot; N_REQUEST_SLOTS],
 }
+
+/// Bit of [`ThreadHeader::in_operation`] that says that the operation has returned.
+pub const LEFT: u32 = 1 << 31;
+/// Communicators whose collective calls are counted.
+pub const N_COLLECTIVE_SLOTS: usize = 128;
+/// Requests of one waiting call that are published; further ones are only counted.
+pub const N_AWAITED_REQUESTS: usize = 64;
+/// Places for requests that a thread made.
+pub const N_REQUEST_SLOTS: usize = 256;
+
+/// Returns the place of a request in [`ThreadHeader::requests`].
+#[inline(always)]
+pub fn request_place(request: u64) -> usize {
+    const BITS: u32 = N_REQUEST_SLOTS.trailing_zeros();
+    (request.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - BITS)) as usize
+}
+
+/// [`events::Awaited`] in shared memory, without its requests.
+#[derive(Debug)]
+#[repr(C)]
+pub struct AwaitedWords {
+    /// [`events::CommunicatorKey::id`].
+    pub communicator: AtomicU32,
+    /// [`events::CommunicatorKey::ordinal`].
+    pub ordinal: AtomicU32,
+    /// See [`events::Awaited::peer`].
+    pub peer: AtomicU32,
+    /// See [`events::Awaited::tag`].
+    pub tag: AtomicU32,
+    /// See [`events::Awaited::source`].
+    pub source: AtomicU32,
+    /// See [`events::Awaited::source_tag`].
+    pub source_tag: AtomicU32,
+    /// See [`events::Awaited::count`].
+    pub count: AtomicU64,
+    /// See [`events::Awaited::n_requests`].
+    pub n_requests: AtomicU32,
+    /// Padding to a cache line.
+    pub pad: [AtomicU32; 7],
+}
+
+const _: () = assert!(size_of::<AwaitedWords>() == 64);
+
+/// [`events::AwaitedRequest`] in shared memory, with its handle.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RequestSlot {
+    /// Handle; 0 in a place not used yet.
+    pub request: AtomicU64,
+    /// See [`events::AwaitedRequest::operation`].
+    pub operation: AtomicU32,
+    /// See [`events::AwaitedRequest::peer`].
+    pub peer: AtomicU32,
+    /// See [`events::AwaitedRequest::tag`].
+    pub tag: AtomicU32,
+    /// [`events::CommunicatorKey::id`].
+    pub communicator: AtomicU32,
+    /// [`events::CommunicatorKey::ordinal`].
+    pub ordinal: AtomicU32,
+    /// Padding to half a cache line.
+    pub pad: AtomicU32,
+}
+
+const _: () = assert!(size_of::<RequestSlot>() == 32);
+
+/// [`events::CollectiveCalls`] in shared memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct CollectiveSlot {
+    /// [`events::CommunicatorKey::id`].
+    pub communicator: AtomicU32,
+    /// [`events::CommunicatorKey::ordinal`].
+    pub ordinal: AtomicU32,
+    /// Calls entered.
+    pub n_calls: AtomicU64,
+    /// Operation of the last call.
+    pub operation: AtomicU32,
+    /// Padding.
+    pub pad: AtomicU32,
+    /// Return address of the last call.
+    pub address: AtomicU64,
+}
+
+const _: () = assert!(size_of::<CollectiveSlot>() == 32);
 
 /// [`events::RegionCounters`] in shared memory.
 #[derive(Debug)]
@@ -409,4 +510,10 @@ pub struct PeerSlot {
     pub n_received: AtomicU64,
     /// Bytes received.
     pub bytes_received: AtomicU64,
+    /// Tag of the last message sent.
+    pub last_tag: AtomicU32,
+    /// Padding.
+    pub pad: AtomicU32,
 }
+
+const _: () = assert!(size_of::<PeerSlot>() == size_of::<events::Peer>());

@@ -18,7 +18,7 @@ use crate::layout::{
     LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
 };
 use crate::mapping::Mapping;
-use events::{Clock, ProcessKey, Usage};
+use events::{Clock, CollectiveCalls, CommunicatorKey, ProcessKey, Usage};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -209,6 +209,22 @@ impl SegmentReader {
             communicators.push((id, words.by_ref().take(n_ranks as usize).collect()));
         }
         communicators
+    }
+
+    /// Collective calls of the process, by communicator.
+    pub fn collectives(&self) -> Vec<CollectiveCalls> {
+        let relaxed = Ordering::Relaxed;
+        let slots = self.header().collectives.iter().filter(|slot| slot.n_calls.load(relaxed) != 0);
+        let calls = slots.map(|slot| CollectiveCalls {
+            communicator: CommunicatorKey {
+                id: slot.communicator.load(relaxed),
+                ordinal: slot.ordinal.load(relaxed),
+            },
+            n_calls: slot.n_calls.load(relaxed),
+            operation: u16::try_from(slot.operation.load(relaxed)).unwrap_or(u16::MAX),
+            address: slot.address.load(relaxed),
+        });
+        calls.collect()
     }
 
     /// Copies bytes whose length the program may have overwritten; empty if no memory backs them.

@@ -1,8 +1,8 @@
 //! State of a monitored process at one moment.
 
 use events::{
-    Clock, CommunicatorId, Cores, InCall, Peer, ProcessKey, Rank, RegionCounters, Ticks, Usage,
-    WorldId,
+    Awaited, Clock, CollectiveCalls, CommunicatorId, Cores, InCall, Peer, ProcessKey, Rank,
+    RegionCounters, Ticks, Usage, WorldId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,8 @@ pub struct ProcessReport {
     pub modules: String,
     /// Communicators defined so far.
     pub communicators: Vec<CommunicatorReport>,
+    /// Collective calls by communicator.
+    pub collectives: Vec<CollectiveCalls>,
     /// Threads that called MPI.
     pub threads: Vec<ThreadReport>,
     /// What the process used since `MPI_Init` returned; all 0 where the system does not tell.
@@ -84,6 +86,12 @@ pub struct ThreadReport {
     pub peers: Vec<(u32, Peer)>,
     /// MPI call that the thread is in (or was in when the process ended).
     pub in_call: Option<InCall>,
+    /// What that call waits for.
+    pub awaited: Option<Awaited>,
+    /// MPI call that the thread returned from last, while it is outside MPI.
+    pub last_call: Option<InCall>,
+    /// Whether the kernel says that the thread runs or is ready to run; known while it is outside MPI.
+    pub is_running: Option<bool>,
     /// Time at which the thread last entered or left MPI.
     pub since: Ticks,
     /// Calls counted by operation only, because the region table was full.

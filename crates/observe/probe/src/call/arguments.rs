@@ -87,12 +87,7 @@ impl Arguments {
         match self.scope {
             Some((Scope::Communicator, comm)) => {
                 let is_fortran = self.is_fortran;
-                let library = &self.thread().library;
-                if is_fortran {
-                    comm == library.world_fortran
-                } else {
-                    comm.masked(library.handle_mask) == library.world
-                }
+                self.thread().library.is_world(comm, is_fortran)
             }
             _ => false,
         }

@@ -21,9 +21,20 @@ pub(crate) enum Done {
 impl MonitoredCall {
     /// Notes the request that the call started.
     #[inline(always)]
-    pub(crate) fn made_request(&mut self, request: usize) {
-        if self.is_traced() && request != 0 {
+    pub(crate) fn made_request(&mut self, operation: u16, request: usize) {
+        if request != 0 {
             // SAFETY: MPI has written the handle there.
+            let request = unsafe { read_handle(request, self.arguments.request_bytes()) } as u64;
+            self.note_request(operation, request);
+            self.request = request;
+        }
+    }
+
+    /// Notes the request that the call starts or gives up.
+    #[inline(always)]
+    pub(crate) fn used_request(&mut self, request: usize) {
+        if self.is_traced() && request != 0 {
+            // SAFETY: the program's own handle.
             self.request = unsafe { read_handle(request, self.arguments.request_bytes()) } as u64;
         }
     }

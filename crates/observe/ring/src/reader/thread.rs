@@ -1,9 +1,15 @@
 //! Reader of one thread's block.
 
 use super::SegmentReader;
-use crate::layout::{PAGE, PeerSlot, RecordWords, RegionSlot, SampledWords, ThreadHeader};
-use events::{CallRecord, InCall, Peer, RegionCounters, SampledTime, SizeHistogram};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::layout::{
+    LEFT, N_AWAITED_REQUESTS, PAGE, PeerSlot, RecordWords, RegionSlot, RequestSlot, SampledWords,
+    ThreadHeader, request_place,
+};
+use events::{
+    Awaited, AwaitedRequest, CallRecord, CommunicatorKey, InCall, Peer, RegionCounters,
+    SampledTime, SizeHistogram,
+};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Reader's own, checked state of a thread block.
 #[derive(Debug, Default)]
@@ -102,9 +108,58 @@ impl<'a> ThreadView<'a> {
 
     /// MPI call that the thread is in, if any.
     pub fn in_call(&self) -> Option<InCall> {
-        let operation = self.header().in_operation.load(Ordering::Relaxed).checked_sub(1)?;
-        let address = self.header().in_address.load(Ordering::Relaxed);
-        Some(InCall { operation: u16::try_from(operation).ok()?, address })
+        let operation = self.header().in_operation.load(Ordering::Relaxed);
+        if operation & LEFT == 0 { self.call_number(operation) } else { None }
+    }
+
+    /// MPI call that the thread has returned from last, while it is outside MPI.
+    pub fn last_call(&self) -> Option<InCall> {
+        let operation = self.header().in_operation.load(Ordering::Relaxed);
+        if operation & LEFT == 0 { None } else { self.call_number(operation & !LEFT) }
+    }
+
+    fn call_number(&self, number: u32) -> Option<InCall> {
+        let operation = u16::try_from(number.checked_sub(1)?).ok()?;
+        Some(InCall { operation, address: self.header().in_address.load(Ordering::Relaxed) })
+    }
+
+    /// What the call in progress waits for; meaningful while the thread is in a blocking call.
+    pub fn awaited(&self) -> Awaited {
+        let words = &self.header().awaited;
+        let number = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        let n_requests = number(&words.n_requests);
+        let n_published = (n_requests as usize).min(N_AWAITED_REQUESTS);
+        let published = self.header().awaited_requests[..n_published].iter();
+        Awaited {
+            communicator: CommunicatorKey {
+                id: number(&words.communicator),
+                ordinal: number(&words.ordinal),
+            },
+            peer: number(&words.peer).cast_signed(),
+            tag: number(&words.tag).cast_signed(),
+            source: number(&words.source).cast_signed(),
+            source_tag: number(&words.source_tag).cast_signed(),
+            count: words.count.load(Ordering::Relaxed).cast_signed(),
+            n_requests,
+            requests: published.filter_map(|request| self.request(request)).collect(),
+        }
+    }
+
+    /// Returns what the thread noted when it made a request.
+    fn request(&self, handle: &AtomicU64) -> Option<AwaitedRequest> {
+        let handle = handle.load(Ordering::Relaxed);
+        let slot: &RequestSlot = &self.header().requests[request_place(handle)];
+        let number = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        let is_noted = handle != 0 && slot.request.load(Ordering::Relaxed) == handle;
+        is_noted.then(|| AwaitedRequest {
+            operation: u16::try_from(number(&slot.operation)).unwrap_or(u16::MAX),
+            peer: number(&slot.peer).cast_signed(),
+            tag: number(&slot.tag).cast_signed(),
+            communicator: CommunicatorKey {
+                id: number(&slot.communicator),
+                ordinal: number(&slot.ordinal),
+            },
+        })
     }
 
     /// Ticks when the thread last entered or left MPI.
@@ -194,6 +249,8 @@ impl<'a> ThreadView<'a> {
             bytes_sent: self.count(&slot.bytes_sent),
             n_received: self.count(&slot.n_received),
             bytes_received: self.count(&slot.bytes_received),
+            last_tag: slot.last_tag.load(Ordering::Relaxed).cast_signed(),
+            reserved: 0,
         }
     }
 

@@ -4,10 +4,13 @@
 //! - The owner writes plain stores; a signal handler that interrupts an append sees `busy` and drops its own record.
 
 use super::Block;
-use crate::layout::{Capacity, N_RESERVED_REGIONS, PeerSlot, RegionSlot, ThreadHeader};
+use crate::layout::{
+    AwaitedWords, Capacity, CollectiveSlot, LEFT, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
+    ThreadHeader, request_place,
+};
 use crate::mapping::Mapping;
 use crate::private;
-use events::{CallRecord, SizeHistogram};
+use events::{AwaitedRequest, CallRecord, CommunicatorKey, SizeHistogram};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 /// Position of a thread's next record in its ring.
@@ -42,6 +45,7 @@ pub struct ThreadWriter {
     header: &'static ThreadHeader,
     regions: &'static [RegionSlot],
     peers: &'static [PeerSlot],
+    collectives: &'static [CollectiveSlot],
     cursor: RingCursor,
     /// Open-addressed table of indices in `regions` + 1, in private memory ([`private`]).
     lookup: &'static mut [u32],
@@ -71,6 +75,7 @@ impl ThreadWriter {
             header,
             regions: mapping.shared_slice(regions_at, n_regions),
             peers: mapping.shared_slice(peers_at, n_peers),
+            collectives: &mapping.header().collectives,
             cursor: RingCursor {
                 records: mapping.at(records_at.min(mapping.len - size_of::<CallRecord>())),
                 mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
@@ -131,8 +136,51 @@ impl ThreadWriter {
     /// Marks that the thread left MPI.
     #[inline(always)]
     pub fn leave(&self, ticks: u64) {
-        self.header.in_operation.store(0, Ordering::Relaxed);
+        let operation = self.header.in_operation.load(Ordering::Relaxed);
+        self.header.in_operation.store(operation | LEFT, Ordering::Relaxed);
         self.header.since_ticks.store(ticks, Ordering::Relaxed);
+    }
+
+    /// Words that tell what the operation being executed waits for.
+    #[inline(always)]
+    pub fn awaited(&self) -> &'static AwaitedWords {
+        &self.header.awaited
+    }
+
+    /// Publishes a request that the operation being executed waits for; those beyond the room are only counted.
+    #[inline(always)]
+    pub fn await_request(&self, position: usize, request: u64) {
+        if let Some(place) = self.header.awaited_requests.get(position) {
+            place.store(request, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes what a request of this thread stands for.
+    #[inline(always)]
+    pub fn note_request(&self, request: u64, made: &AwaitedRequest) {
+        let slot = &self.header.requests[request_place(request)];
+        slot.operation.store(made.operation.into(), Ordering::Relaxed);
+        slot.peer.store(made.peer.cast_unsigned(), Ordering::Relaxed);
+        slot.tag.store(made.tag.cast_unsigned(), Ordering::Relaxed);
+        slot.communicator.store(made.communicator.id, Ordering::Relaxed);
+        slot.ordinal.store(made.communicator.ordinal, Ordering::Relaxed);
+        slot.request.store(request, Ordering::Relaxed);
+    }
+
+    /// Counts a collective call on a communicator; `slot` is its place among those that are counted.
+    #[inline(always)]
+    pub fn count_collective(
+        &self,
+        slot: usize,
+        communicator: CommunicatorKey,
+        (operation, address): (u16, u64),
+    ) {
+        let Some(slot) = self.collectives.get(slot) else { return };
+        slot.communicator.store(communicator.id, Ordering::Relaxed);
+        slot.ordinal.store(communicator.ordinal, Ordering::Relaxed);
+        slot.operation.store(operation.into(), Ordering::Relaxed);
+        slot.address.store(address, Ordering::Relaxed);
+        bump(&slot.n_calls, 1);
     }
 
     /// Returns the counters of a region.
@@ -294,6 +342,25 @@ fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -
         && region.operation.load(Ordering::Relaxed) == u64::from(operation)
 }
 
+impl AwaitedWords {
+    /// Publishes the arguments of a call: communicator, peer or root, tag, and number of elements.
+    #[inline(always)]
+    pub fn publish(&self, communicator: CommunicatorKey, (peer, tag): (i32, i32), count: i64) {
+        self.communicator.store(communicator.id, Ordering::Relaxed);
+        self.ordinal.store(communicator.ordinal, Ordering::Relaxed);
+        self.peer.store(peer.cast_unsigned(), Ordering::Relaxed);
+        self.tag.store(tag.cast_unsigned(), Ordering::Relaxed);
+        self.count.store(count.cast_unsigned(), Ordering::Relaxed);
+    }
+
+    /// Publishes the receiving half of a send-receive.
+    #[inline(always)]
+    pub fn publish_source(&self, source: i32, tag: i32) {
+        self.source.store(source.cast_unsigned(), Ordering::Relaxed);
+        self.source_tag.store(tag.cast_unsigned(), Ordering::Relaxed);
+    }
+}
+
 impl RegionSlot {
     /// Counts one call.
     #[inline(always)]
@@ -313,7 +380,8 @@ impl RegionSlot {
 impl PeerSlot {
     /// Counts a message sent to this peer.
     #[inline(always)]
-    pub fn sent(&self, bytes: u64) {
+    pub fn sent(&self, bytes: u64, tag: i32) {
+        self.last_tag.store(tag.cast_unsigned(), Ordering::Relaxed);
         bump(&self.n_sent, 1);
         bump(&self.bytes_sent, bytes);
     }

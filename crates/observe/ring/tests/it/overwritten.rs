@@ -25,7 +25,7 @@ fn work(thread: &mut ThreadWriter, n: u64) {
     for number in 0..n {
         thread.enter(3, number, number);
         thread.region(0x10 * (1 + number % 5), 0, 3).count(1, 2, 3);
-        thread.peer(1).expect("a peer of the world").sent(8);
+        thread.peer(1).expect("a peer of the world").sent(8, 5);
         thread.push(&CallRecord { enter_ticks: number, ..CallRecord::default() });
         thread.leave(number);
     }

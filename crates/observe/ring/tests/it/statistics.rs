@@ -10,7 +10,7 @@ fn what_is_counted_is_read() {
     thread.region(0x10, 0, 3).count(5, 7, 8);
     thread.region(0x10, 0, 3).count(50, 1, 1024);
     thread.region(0x20, 0x10, 4).count(1, 1, 0);
-    thread.peer(2).expect("a peer of the world").sent(8);
+    thread.peer(2).expect("a peer of the world").sent(8, 5);
     thread.peer(2).expect("a peer of the world").received(16);
     assert!(thread.peer(4).is_none(), "beyond the capacity");
 

@@ -196,6 +196,6 @@ fn region() -> impl Strategy<Value = RegionCounters> {
 fn peer() -> impl Strategy<Value = (u32, Peer)> {
     (any::<u32>(), any::<[u64; 4]>()).prop_map(|(rank, counts)| {
         let [n_sent, bytes_sent, n_received, bytes_received] = counts;
-        (rank, Peer { n_sent, bytes_sent, n_received, bytes_received })
+        (rank, Peer { n_sent, bytes_sent, n_received, bytes_received, ..Peer::default() })
     })
 }

@@ -181,7 +181,8 @@ fn report() -> ProcessReport {
         mpi: SampledTime { cpu: 2, runqueue: 0 },
         ..RegionCounters::default()
     };
-    let peer = Peer { n_sent: 1, bytes_sent: 8, n_received: 1, bytes_received: 8 };
+    let peer =
+        Peer { n_sent: 1, bytes_sent: 8, n_received: 1, bytes_received: 8, ..Peer::default() };
     let thread = ThreadReport {
         tid: 4711,
         regions: vec![region],
