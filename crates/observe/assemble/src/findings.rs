@@ -10,6 +10,7 @@ mod balance;
 mod collectives;
 mod ended;
 mod environment;
+mod hang;
 mod overall;
 mod point_to_point;
 mod polling;
@@ -41,7 +42,8 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     limits.retain(|finding| SHARE_MIN <= finding.share);
     limits.sort_by(|a, b| b.share.total_cmp(&a.share));
     // A dead rank matters more than any share.
-    let mut findings = ended::findings(&run);
+    let mut findings = hang::findings(&run);
+    findings.extend(ended::findings(&run));
     findings.extend(overall::finding(&run, &limits));
     findings.extend(limits);
     findings.truncate(N_FINDINGS_MAX);

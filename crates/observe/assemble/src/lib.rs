@@ -14,6 +14,7 @@
 mod efficiency;
 mod findings;
 mod functions;
+mod hang;
 mod operations;
 mod regions;
 mod roster;
@@ -30,6 +31,7 @@ mod warnings;
 use functions::FunctionTally;
 use roster::Roster;
 use run_record::measured::{MeasuredRun, RunFacts};
+use run_record::summary::Hang;
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
 use std::fmt::Display;
@@ -107,6 +109,7 @@ pub fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) ->
     summary.tool.warnings.extend(
         unwritten.iter().map(|error| format!("{}.", findings::capital(&error.to_string()))),
     );
+    summary.hang = hang::at_end(&roster, &sites, &summary.call_sites, facts);
     summary.findings = findings::findings(&summary);
     Assembled { summary, unwritten }
 }
@@ -120,6 +123,18 @@ pub fn summarize(measured: &MeasuredRun, facts: &RunFacts, resolver: &mut Resolv
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
     summary.findings = findings::findings(&summary);
     summary
+}
+
+/// Explains for whom ranks wait at this moment; `None` if none waits.
+pub fn explain_waits(
+    measured: &MeasuredRun,
+    facts: &RunFacts,
+    resolver: &mut Resolver,
+) -> Option<Hang> {
+    let roster = Roster::new(measured, facts.started_s);
+    let sites = Sites::new(&roster);
+    let summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
+    hang::now(&roster, &sites, &summary.call_sites, facts)
 }
 
 /// Returns what was read from the record; a file that cannot be read is a warning.

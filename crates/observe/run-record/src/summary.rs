@@ -4,6 +4,7 @@
 //! meaning raises [`FORMAT_VERSION`].
 
 mod function_totals;
+mod hang;
 
 use crate::tuning::TuningSummary;
 use dealing_report::DealingReport;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use function_totals::{FunctionTimes, FunctionTotals};
+pub use hang::{Hang, WaitingRanks};
 
 /// Version of the record's layout and of the meaning of its fields.
 pub const FORMAT_VERSION: u32 = 1;
@@ -58,6 +60,9 @@ pub struct Summary {
     pub traffic: Vec<Traffic>,
     /// Conclusions drawn from the numbers, most important first.
     pub findings: Vec<Finding>,
+    /// Explanation of ranks that waited when the command was ended, if they had waited for long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hang: Option<Hang>,
     /// Cost of monitoring, and losses.
     pub tool: ToolCost,
     /// Functions counted and timed (`--probe`), most time first.

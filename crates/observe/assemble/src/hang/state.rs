@@ -16,8 +16,6 @@ const ENDED_BEFORE_S: f64 = 3.0;
 /// World at one moment.
 #[derive(Debug)]
 pub(super) struct WorldState {
-    /// Number of its ranks, also those not observed.
-    pub(super) size: u32,
     /// Its observed ranks, in order.
     pub(super) ranks: Vec<RankState>,
     /// World ranks by [`CommunicatorKey::id`].
@@ -58,6 +56,8 @@ pub(super) enum Doing {
     Finalizing,
     /// Ended without `MPI_Finalize` before the others.
     Ended,
+    /// Has not called MPI since it is watched.
+    Unseen,
 }
 
 /// Call that has not returned.
@@ -66,9 +66,8 @@ pub(super) struct Wait {
     pub(super) operation: &'static Operation,
     /// The call in words, with its place.
     pub(super) words: String,
-    /// What it waits for: all of it, or `is_any` of it.
+    /// What it waits for. Where one of several would do (`MPI_Waitany`), none has come, or it would not wait.
     pub(super) needs: Vec<Need>,
-    pub(super) is_any: bool,
     /// Root and number of elements of a collective call.
     pub(super) root: i32,
     pub(super) count: i64,
@@ -119,7 +118,7 @@ pub(super) fn of_world(
         rank_state(rank, names, &communicators, is_early)
     });
     let ranks = states.collect();
-    Some(WorldState { size: first.size, ranks, communicators, has_numbers: !is_attached })
+    Some(WorldState { ranks, communicators, has_numbers: !is_attached })
 }
 
 fn rank_state(
@@ -143,7 +142,7 @@ fn rank_state(
         }
         _ if is_early => Doing::Ended,
         Some(thread) => doing(report, thread, names, communicators),
-        None => Doing::Computing { after: None, is_running: None },
+        None => Doing::Unseen,
     };
     RankState {
         rank: report.rank.0,
@@ -188,7 +187,6 @@ fn doing(
         operation,
         words: names.words(call),
         needs: arguments.needs(operation),
-        is_any: matches!(operation.stem.as_str(), "Waitany" | "Waitsome"),
         root: if operation.root().is_some() { awaited.peer } else { -1 },
         count: awaited.count,
     })
@@ -207,9 +205,11 @@ impl Arguments<'_> {
         let (sends, receives) =
             (operation.named("dest").is_some(), operation.named("source").is_some());
         match (operation.class, operation.mode) {
-            (Class::PointToPoint, Mode::Blocking) if sends && receives => {
-                self.receipt(*peer, *tag).into_iter().chain(self.message(*source, *source_tag)).collect()
-            }
+            (Class::PointToPoint, Mode::Blocking) if sends && receives => self
+                .receipt(*peer, *tag)
+                .into_iter()
+                .chain(self.message(*source, *source_tag))
+                .collect(),
             (Class::PointToPoint, Mode::Blocking) if sends => {
                 self.receipt(*peer, *tag).into_iter().collect()
             }
