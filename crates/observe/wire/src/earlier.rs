@@ -36,11 +36,20 @@ struct EarlierThread {
     idx: u32,
     tid: u32,
     regions: Vec<EarlierRegion>,
-    peers: Vec<(u32, Peer)>,
+    peers: Vec<(u32, EarlierPeer)>,
     in_call: Option<InCall>,
     since: Ticks,
     /// `calls_without_region`, `n_written`, `n_dropped`.
     counts: (u64, u64, u64),
+}
+
+/// A [`Peer`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct EarlierPeer {
+    n_sent: u64,
+    bytes_sent: u64,
+    n_received: u64,
+    bytes_received: u64,
 }
 
 /// A [`RegionCounters`].
@@ -99,12 +108,13 @@ impl From<EarlierThread> for ThreadReport {
             idx: earlier.idx,
             tid: earlier.tid,
             regions: earlier.regions.into_iter().map(RegionCounters::from).collect(),
-            peers: earlier.peers,
+            peers: earlier.peers.into_iter().map(|(rank, peer)| (rank, peer.into())).collect(),
             in_call: earlier.in_call,
             since: earlier.since,
             calls_without_region,
             n_written,
             n_dropped,
+            ..Self::default()
         }
     }
 }
@@ -123,5 +133,12 @@ impl From<EarlierRegion> for RegionCounters {
             sizes: earlier.sizes,
             ..Self::default()
         }
+    }
+}
+
+impl From<EarlierPeer> for Peer {
+    fn from(earlier: EarlierPeer) -> Self {
+        let EarlierPeer { n_sent, bytes_sent, n_received, bytes_received } = earlier;
+        Self { n_sent, bytes_sent, n_received, bytes_received, ..Self::default() }
     }
 }

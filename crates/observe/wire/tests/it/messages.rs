@@ -141,6 +141,7 @@ fn report() -> impl Strategy<Value = ProcessReport> {
             program,
             modules,
             communicators,
+            collectives: Vec::new(),
             threads,
             usage: Usage { cpu_ns: reserved_bytes, n_reads: now, ..Usage::default() },
             cores: Cores { n_online: rank, quota: gone.then_some(1.5), ..Cores::default() },
@@ -166,6 +167,7 @@ fn thread() -> impl Strategy<Value = ThreadReport> {
             calls_without_region: counts[1],
             n_written: counts[2],
             n_dropped: counts[3],
+            ..ThreadReport::default()
         })
 }
 

@@ -34,7 +34,7 @@ static SEGMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let mut thread = segment.attach_thread(tid).expect("room for a thread");
         for number in 0..20 {
             thread.region(0x1000 + number, 0, 3).count(5, 7, 8);
-            thread.peer(1).expect("a peer of the world").sent(8);
+            thread.peer(1).expect("a peer of the world").sent(8, 0);
             let record = events::CallRecord {
                 enter_ticks: 2000 + 10 * number,
                 exit_ticks: 2005 + 10 * number,
