@@ -17,11 +17,12 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia export RUN --format chrome -o run.json      open it in ui.perfetto.dev
   sintonia export RUN --format paraver -o run.prv
-  sintonia export RUN --format simgrid -o replay/      a folder, for smpirun -replay";
+  sintonia export RUN --format simgrid -o replay/      a folder, for smpirun -replay
+  sintonia export RUN --format speedscope -o run.json  open it in speedscope.app";
 
-/// Write a traced run in the format of another tool
+/// Write a run in the format of another tool
 ///
-/// The run has to be recorded with `sintonia run --trace`. Messages name what the format cannot hold.
+/// The run has to be recorded with `sintonia run --trace`; `speedscope` takes its samples instead. Messages name what the format cannot hold.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -30,7 +31,7 @@ pub(crate) struct Options {
     /// Format of the output
     #[arg(long, value_parser = export_format())]
     format: ExportFormat,
-    /// File to write (`chrome`, `-` for standard output; `paraver`), or folder (`simgrid`)
+    /// File to write (`chrome`, `speedscope`; `-` for standard output, `paraver`), or folder (`simgrid`)
     #[arg(long, short, value_name = "PATH")]
     output: PathBuf,
     /// Number of the `MPI_COMM_WORLD` to export with `simgrid`, which holds only one; 0 is the first

@@ -27,6 +27,8 @@ pub(crate) struct Environment {
     pub(crate) trace: bool,
     /// True if ranks are to listen for orders.
     pub(crate) tune: bool,
+    /// True if call paths are sampled.
+    pub(crate) sample: bool,
     /// Capacities for each rank.
     pub(crate) ring_records: u32,
     pub(crate) regions: u32,
@@ -53,6 +55,7 @@ impl Environment {
             (place::LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
+            (place::SAMPLE, if self.sample { "1".into() } else { "0".into() }),
         ];
         let preload = prepended(self.library.as_os_str(), before(place::PRELOAD));
         variables.push((place::PRELOAD, preload));
@@ -150,6 +153,7 @@ mod tests {
             out: "/out".into(),
             trace: true,
             tune: false,
+            sample: true,
             ring_records: 64,
             regions: 32,
             threads: 2,
@@ -182,8 +186,7 @@ mod tests {
         check(&[("LD_PRELOAD", "/a.so:/b.so")], "LD_PRELOAD", "/lib/libsintonia.so:/a.so:/b.so");
         check(&[], "ASAN_OPTIONS", "verify_asan_link_order=0");
         check(&[("ASAN_OPTIONS", "a=1")], "ASAN_OPTIONS", "verify_asan_link_order=0:a=1");
-        let names =
-            "RUN SHM_DIR COLLECTOR ANALYZER SECRET OUT RECORDS REGIONS THREADS LAUNCH TRACE TUNE";
+        let names = "RUN SHM_DIR COLLECTOR ANALYZER SECRET OUT RECORDS REGIONS THREADS LAUNCH TRACE TUNE SAMPLE";
         let names: String = names.split(' ').map(|name| format!("SINTONIA_{name};")).collect();
         check(&[], "SINTONIA_FORWARD", &(names + "LD_PRELOAD;ASAN_OPTIONS;SINTONIA_FORWARD"));
     }

@@ -15,6 +15,9 @@ pub struct WatchOptions {
     /// of a function
     #[arg(long)]
     pub(crate) trace: bool,
+    /// Do not sample the call paths of the computing
+    #[arg(long)]
+    pub(crate) no_samples: bool,
     /// Show measurements while the program runs
     #[arg(long)]
     pub(crate) live: bool,

@@ -269,7 +269,8 @@ fn report_dealing(options: &Options, terminal: Terminal) -> anyhow::Result<ExitC
 /// If the event file cannot be read.
 fn page(record: &RunRecord, summary: &Summary) -> anyhow::Result<String> {
     let timeline = timeline(record)?;
-    Ok(report::html::page(summary, timeline.as_ref()))
+    let samples = record.read_samples()?;
+    Ok(report::html::page_with_samples(summary, timeline.as_ref(), &samples))
 }
 
 fn timeline(record: &RunRecord) -> anyhow::Result<Option<Timeline>> {

@@ -11,6 +11,7 @@
 //! # Not here
 //! Collection of reports and records (`collector`, `server`), and printing (`watch`).
 
+mod call_paths;
 mod efficiency;
 mod findings;
 mod functions;
@@ -58,6 +59,9 @@ pub enum AssembleError {
     /// The table of regions.
     #[error("the table of regions is not in the record, its sums are in the summary: {0}")]
     Regions(#[source] TableError),
+    /// The table of samples.
+    #[error("the samples are not in the record, their sums are in the summary: {0}")]
+    Samples(#[source] TableError),
     /// The event file.
     #[error("the events are not in the record but in its `spool/` still: {0}")]
     Events(#[source] TableError),
@@ -67,7 +71,7 @@ impl AssembleError {
     /// Returns the cause.
     pub fn table(&self) -> &TableError {
         match self {
-            Self::Regions(error) | Self::Events(error) => error,
+            Self::Regions(error) | Self::Samples(error) | Self::Events(error) => error,
         }
     }
 }
@@ -89,6 +93,13 @@ pub fn assemble(measured: &MeasuredRun, facts: &RunFacts, record: &RunRecord) ->
     }
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
+    }
+    let paths = call_paths::call_paths(measured, (&roster, &sites), &summary.call_sites, resolver);
+    summary.sampling = paths.sampling;
+    if !paths.rows.is_empty()
+        && let Err(error) = record.write_samples(&paths.rows)
+    {
+        unwritten.push(AssembleError::Samples(error));
     }
     let mut functions = FunctionTally::new(&roster, facts);
     let mut sums = StoredSums::read(record);

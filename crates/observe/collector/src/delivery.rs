@@ -7,9 +7,10 @@ use super::plan::{self, Delivery, Milestone};
 use super::process::Observed;
 use super::usage::NodeFiles;
 use events::RegionCounters;
+use sampler::Sampler;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use wire::{ProcessReport, ToAnalyzer, ToCollector};
+use wire::{ProcessReport, ProcessSamples, ToAnalyzer, ToCollector};
 
 /// Fill level of a ring above which records go to a file while the connection is down.
 const FILL_TO_SPILL: f64 = 0.5;
@@ -46,7 +47,8 @@ impl Collector {
         let Some(connection) = self.link.connection() else { return };
         let mut next = now + self.options.scan_every;
         let files = NodeFiles::default();
-        for process in self.processes.iter_mut() {
+        let (processes, sampler) = self.processes.with_sampler();
+        for process in processes {
             let due = next_report(process, self.schedule.report_every, now);
             let is_due = due <= now && process.stage.kept < Milestone::Gone;
             if !process.stage.is_news() && !is_due {
@@ -54,6 +56,8 @@ impl Collector {
                     next = next.min(due);
                 }
             } else if connection.has_room() {
+                // First, so that what the report's acknowledgment promises includes them.
+                send_samples(connection, process, sampler);
                 send_report(connection, process.report((&self.node, &files), now));
             } else {
                 next = now;
@@ -156,6 +160,10 @@ impl Collector {
         let files = NodeFiles::default();
         let node = (self.node.as_str(), &files);
         let reports = self.processes.iter_mut().map(|p| p.whole_report(node, now)).collect();
+        let (processes, sampler) = self.processes.with_sampler();
+        let samples = processes.filter_map(|process| sampler.samples(process.key, true));
+        let named = samples.map(|it| ProcessSamples { node: self.node.clone(), ..it });
+        self.spill.take_samples(named);
         if self.spill.keep_reports(reports) {
             for process in self.processes.iter_mut() {
                 process.stage.kept = process.stage.reported;
@@ -167,6 +175,14 @@ impl Collector {
 fn next_report(process: &Observed, report_every: Duration, now: Instant) -> Instant {
     let interval = plan::report_interval(report_every, now - process.first_seen);
     process.last_report.map_or(now, |last| last + interval)
+}
+
+fn send_samples(connection: &mut Connection, process: &Observed, sampler: &Sampler) {
+    let ends = process.stage.reached != Milestone::Running;
+    if let Some(samples) = sampler.samples(process.key, ends) {
+        // Far shorter than the maximum message size: the tree of call paths is bounded.
+        connection.send(&ToAnalyzer::Samples(Box::new(samples))).ok();
+    }
 }
 
 /// Sends a report, shortened if it exceeds the maximum message size.

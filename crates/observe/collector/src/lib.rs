@@ -177,7 +177,7 @@ impl Collector {
             spill: Spill::new(environment.out.as_deref(), environment.run, node),
             node: node.to_owned(),
             folder,
-            processes: Processes::default(),
+            processes: Processes::new(environment.sample),
             ends: Ends::new(),
             sums: SumSender::new(now),
             schedule: Schedule::new(now),

@@ -93,6 +93,7 @@ mod tests {
             secret: wire::Secret::from_bytes([7; 32]),
             out: Some(shm_dir.join("record")),
             started_by: "rank".to_owned(),
+            sample: false,
         }
     }
 

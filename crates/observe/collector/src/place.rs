@@ -24,6 +24,8 @@ pub const OUT: &str = "SINTONIA_OUT";
 pub const TRACE: &str = "SINTONIA_TRACE";
 /// `1` if processes take orders.
 pub const TUNE: &str = "SINTONIA_TUNE";
+/// `1` if processes are sampled.
+pub const SAMPLE: &str = "SINTONIA_SAMPLE";
 /// Number of records in a thread's ring.
 pub const RECORDS: &str = "SINTONIA_RECORDS";
 /// Number of regions distinguished per thread.
@@ -63,6 +65,8 @@ pub struct RunEnvironment {
     pub out: Option<PathBuf>,
     /// Content of the lock file: `run`, `attach` or `rank`.
     pub started_by: String,
+    /// Whether processes are sampled.
+    pub sample: bool,
 }
 
 /// Reason why the environment describes no run.
@@ -108,6 +112,7 @@ impl RunEnvironment {
             secret: Secret::from_hex(&text(SECRET)?)?,
             out: variable(OUT).map(PathBuf::from),
             started_by: text(STARTED_BY).unwrap_or_else(|_: EnvironmentError| "rank".to_owned()),
+            sample: text(SAMPLE).is_ok_and(|sample| sample == "1"),
         })
     }
 

@@ -1,8 +1,10 @@
 //! Processes that a collector follows, by key, and the segments that it cannot follow.
 
+use super::plan::Milestone;
 use super::process::Observed;
 use events::ProcessKey;
 use ring::SegmentError;
+use sampler::Sampler;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,15 +25,27 @@ pub(crate) struct Processes {
     damages: Vec<String>,
     /// Position of the process whose turn it was last.
     turn: usize,
+    sampler: Sampler,
 }
 
 impl Processes {
+    /// Prepares a list whose processes are sampled, or not.
+    pub(crate) fn new(are_sampled: bool) -> Self {
+        let sampler = if are_sampled { Sampler::default() } else { Sampler::off() };
+        Self { sampler, ..Self::default() }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Observed> {
         self.list.iter()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Observed> {
         self.list.iter_mut()
+    }
+
+    /// Returns all processes, and their sampler.
+    pub(crate) fn with_sampler(&mut self) -> (impl Iterator<Item = &mut Observed>, &Sampler) {
+        (self.list.iter_mut(), &self.sampler)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -79,6 +93,9 @@ impl Processes {
     pub(crate) fn follow(&mut self, process: Observed) {
         self.paths.insert(process.path.clone());
         self.index.insert(process.key, self.list.len());
+        if process.stage.reached < Milestone::Gone {
+            self.sampler.follow(process.key);
+        }
         self.list.push(process);
     }
 
@@ -97,6 +114,7 @@ impl Processes {
             }
             !is_done
         });
+        done.iter().for_each(|key| self.sampler.forget(*key));
         if !done.is_empty() {
             self.index = self.list.iter().map(|process| process.key).zip(0..).collect();
         }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use wire::ProcessReport;
+use wire::{ProcessReport, ProcessSamples};
 
 /// Adds data left by collectors on this machine's disks and in its shared memory to the analyzer's measurements.
 pub fn complete(measured: MeasuredRun, record: &RunRecord, facts: &RunFacts) -> MeasuredRun {
@@ -172,7 +172,20 @@ impl Recovery {
             SnapshotEntry::RecordsLost(n_records) => {
                 self.measured.n_records_lost = self.measured.n_records_lost.max(n_records);
             }
+            SnapshotEntry::Samples(samples) => self.take_samples(*samples),
             SnapshotEntry::Facts(_) => {}
+        }
+    }
+
+    /// Takes samples; those of a process only grow.
+    fn take_samples(&mut self, samples: ProcessSamples) {
+        let is_same = |known: &&mut ProcessSamples| {
+            (&known.node, known.process) == (&samples.node, samples.process)
+        };
+        match self.measured.samples.iter_mut().find(is_same) {
+            Some(known) if known.samples < samples.samples => *known = samples,
+            Some(_) => {}
+            None => self.measured.samples.push(samples),
         }
     }
 

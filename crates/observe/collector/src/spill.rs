@@ -1,10 +1,12 @@
 //! Destination of records and reports when the analyzer is gone: files that `sintonia report` finds.
 
+use events::ProcessKey;
 use run_record::SpoolWriter;
 use run_record::measured::RECORDS_SUFFIX;
 use run_record::snapshot::{self, SnapshotEntry};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wire::{ProcessReport, Records};
+use wire::{ProcessReport, ProcessSamples, Records};
 
 /// Files of one collector, in the first folder that accepts them.
 #[derive(Debug)]
@@ -13,6 +15,7 @@ pub(crate) struct Spill {
     name: String,
     writer: Option<SpoolWriter>,
     ended: Vec<ProcessReport>,
+    samples: BTreeMap<ProcessKey, ProcessSamples>,
     n_lost: u64,
     is_full: bool,
 }
@@ -35,7 +38,8 @@ impl Spill {
         let in_record = out.map(|out| out.join("spool"));
         let folders = in_record.into_iter().chain([temporary_dir()]).collect();
         let name = format!("{prefix}{node}-{process}");
-        Self { folders, name, writer: None, ended: Vec::new(), n_lost: 0, is_full: false }
+        let (ended, samples) = (Vec::new(), BTreeMap::new());
+        Self { folders, name, writer: None, ended, samples, n_lost: 0, is_full: false }
     }
 
     /// Returns the number of records that no file accepted.
@@ -73,6 +77,11 @@ impl Spill {
         false
     }
 
+    /// Takes samples that the next reports are saved with.
+    pub(crate) fn take_samples(&mut self, samples: impl Iterator<Item = ProcessSamples>) {
+        self.samples.extend(samples.map(|samples| (samples.process, samples)));
+    }
+
     /// Saves the reports of all processes; returns false if no folder accepts them.
     pub(crate) fn keep_reports(&mut self, reports: Vec<ProcessReport>) -> bool {
         let (ended, running): (Vec<_>, Vec<_>) =
@@ -86,6 +95,7 @@ impl Spill {
             let processes = self.ended.iter().chain(&running);
             let entries = processes
                 .map(|report| SnapshotEntry::Process(Box::new(report.clone())))
+                .chain(self.samples.values().map(SnapshotEntry::of_samples))
                 .chain([SnapshotEntry::RecordsLost(self.n_lost)]);
             snapshot::write(&path, entries).is_ok()
         });

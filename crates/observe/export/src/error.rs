@@ -12,6 +12,9 @@ pub enum ExportError {
     /// There are no events to export.
     #[error("`{0}` has no events: run again with `--trace`")]
     NotTraced(PathBuf),
+    /// There are no samples to export.
+    #[error("`{0}` has no samples: run again without `--no-samples`, where the system allows them")]
+    NotSampled(PathBuf),
     /// The record has events, but none of this world.
     #[error("`{dir}` has no events of world {world}: give one of its worlds")]
     NoSuchWorld {

@@ -14,6 +14,7 @@ pub const FORMATS: &[ExportFormat] = &[
     crate::chrome::FORMAT,
     crate::paraver::FORMAT,
     crate::simgrid::FORMAT,
+    crate::speedscope::FORMAT,
 ];
 
 /// Format of another tool.

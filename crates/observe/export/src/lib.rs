@@ -1,10 +1,11 @@
-//! Export of a traced run to the formats of other tools.
+//! Export of a traced or sampled run to the formats of other tools.
 //!
 //! | format | used by |
 //! |---|---|
 //! | `chrome` | Perfetto (ui.perfetto.dev), `chrome://tracing`, Speedscope |
 //! | [`mod@paraver`] | Paraver and the tools that read `.prv` |
 //! | [`mod@simgrid`] | `smpirun -replay`: the run on a given platform |
+//! | `speedscope` | speedscope.app: samples of the call paths |
 //!
 //! Each function returns sentences about what the format could not hold.
 //!
@@ -23,6 +24,7 @@ mod lanes;
 mod messages;
 mod paraver;
 mod simgrid;
+mod speedscope;
 
 pub use error::ExportError;
 pub use format::{ExportFormat, ExportWriter, FORMATS};

@@ -7,6 +7,7 @@
 //! - Tables and pictures are bounded, and say what they leave out.
 
 mod dealt;
+mod flame;
 mod lanes;
 mod matrix;
 mod packed;
@@ -18,7 +19,7 @@ mod tuning;
 use crate::efficiency::{Term, grade, terms};
 use crate::resizes::program_of;
 use crate::tables::{self, Listing, Medium};
-use crate::terminal::{NO_MPI, command, kept, losses, outcome_tone, outcome_words, price};
+use crate::terminal::{NO_MPI, command, kept, losses, outcome_tone, outcome_words, price, sampled};
 use crate::timeline::Timeline;
 use crate::{place, ranking, svg};
 use dealing_report::DealingReport;
@@ -27,15 +28,16 @@ use display::text::harmless;
 use display::units::{moment, percent, plural, seconds};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use resize_api::Resize;
-use run_record::Summary;
+use run_record::{SampleRow, Summary};
 
 const STYLE: &str = include_str!("../assets/page.css");
 /// Scripts in execution order: each uses only earlier ones.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../assets/page.js"),
     include_str!("../assets/packed.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/matrix.js"),
+    include_str!("../assets/flame.js"),
     include_str!("../assets/lane.js"),
     include_str!("../assets/view.js"),
     include_str!("../assets/painter.js"),
@@ -45,11 +47,21 @@ const SCRIPTS: [&str; 9] = [
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
 
-/// Returns the page of a run, with a timeline if it was traced.
+/// Returns the page of a run, with a timeline if it was traced, and without its samples.
 #[must_use]
 pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
+    page_with_samples(summary, timeline, &[])
+}
+
+/// Returns the page of a run, with a timeline if it was traced, and a flame graph if it was sampled.
+#[must_use]
+pub fn page_with_samples(
+    summary: &Summary,
+    timeline: Option<&Timeline>,
+    samples: &[SampleRow],
+) -> String {
     let title = format!("Sintonia: {}", command(summary));
-    document(&title, &sections(summary, timeline))
+    document(&title, &sections(summary, timeline, samples))
 }
 
 /// Returns the page about the work dealt by a master, as recorded by the program `name`.
@@ -90,7 +102,7 @@ fn document(title: &str, content: &Markup) -> String {
     page.into_string()
 }
 
-fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
+fn sections(summary: &Summary, timeline: Option<&Timeline>, samples: &[SampleRow]) -> Markup {
     html! {
         (header(summary))
         @if !summary.ranks.is_empty() {
@@ -102,6 +114,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
             @for table in tables::all(summary, Medium::Page) { (listing(&table)) }
+            (flame::draw(samples))
             (sizes::draw(summary))
             (matrix::draw(summary))
         }
@@ -153,6 +166,7 @@ fn cost(summary: &Summary) -> Markup {
     }
     let content = html! {
         @if !summary.ranks.is_empty() { p { (price(tool)) "." } p { (kept(tool)) "." } }
+        @if let Some(sampled) = sampled(summary) { p { (sampled) "." } }
         @for loss in losses(tool) { p.warning { (loss) "." } }
         @for warning in &tool.warnings { p.warning { (harmless(warning)) } }
     };

@@ -1,5 +1,7 @@
 //! Tables of a run, the same for terminal and page: a table is one entry of [`all`], a column one line of its table.
 
+mod sampled;
+
 use crate::efficiency::grade;
 use crate::functions::{notes, short_names, slowest, time};
 use crate::svg::spark;
@@ -54,7 +56,7 @@ pub(crate) struct Listing {
 
 /// Returns the tables that have rows, in the order of the report.
 pub(crate) fn all(summary: &Summary, medium: Medium) -> impl Iterator<Item = Listing> {
-    let all = [functions, call_sites, regions, operations];
+    let all = [sampled::functions, functions, call_sites, sampled::callers, regions, operations];
     all.into_iter().map(move |table| table(summary, medium)).filter(|listing| listing.n_rows != 0)
 }
 

@@ -145,6 +145,9 @@ fn write_cost(page: &mut Page, summary: &Summary) {
         page.sentence("", &price(tool), Tone::Plain);
         page.sentence("", &kept(tool), Tone::Plain);
     }
+    if let Some(sampled) = sampled(summary) {
+        page.sentence("", &sampled, Tone::Plain);
+    }
     for loss in losses(tool) {
         page.sentence("! ", &loss, Tone::Poor);
     }
@@ -171,6 +174,24 @@ pub(crate) fn kept(tool: &ToolCost) -> String {
     }
     let dropped = if tool.records_dropped == 0 { "none dropped" } else { "see below" };
     format!("{memory} of shared memory, {} records, {dropped}", count(tool.records))
+}
+
+/// Describes the samples and their cost, or why there are none.
+pub(crate) fn sampled(summary: &Summary) -> Option<String> {
+    let sampling = summary.sampling.as_ref()?;
+    if sampling.samples == 0 {
+        let problem = &sampling.problem;
+        return (!problem.is_empty())
+            .then(|| format!("call paths were not sampled: {}", harmless(problem)));
+    }
+    let sampled_s = sampling.computing_s + sampling.mpi_s;
+    let share = if sampled_s <= 0.0 { 0.0 } else { sampling.cost_s / sampled_s };
+    Some(format!(
+        "{} samples of call paths: reading them took {} of processor time, {} of that of the ranks",
+        count(sampling.samples),
+        seconds(sampling.cost_s),
+        percent(share)
+    ))
 }
 
 /// Describes the lost data, with one sentence for each kind of loss.

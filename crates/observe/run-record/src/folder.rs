@@ -14,6 +14,7 @@ use crate::header::{RunHeader, RunStart, RunState, Version};
 use crate::record_error::RecordError;
 use crate::region_file::RegionRow;
 use crate::resize_file::ResizeLines;
+use crate::sample_file::SampleRow;
 use crate::summary::{FORMAT_VERSION, Summary, missing_in};
 use crate::table::{TableError, TableReader, TableWriter};
 use crate::tuning::{self, TuningLines};
@@ -28,13 +29,14 @@ const SUMMARY: &str = "summary.json";
 const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
 const FUNCTIONS: &str = "function-events.parquet";
+const SAMPLES: &str = "samples.parquet";
 const TUNING: &str = "tuning.jsonl";
 /// Written by the program itself (`master-worker/src/report_file.rs`).
 const DEALT: &str = "dealt.json";
 const SPOOL: &str = "spool";
 const PAGE: &str = "report.html";
 /// Files written by Sintonia that no longer change once the record is whole. (The program writes the others.)
-const LASTING: [&str; 5] = [SUMMARY, REGIONS, EVENTS, FUNCTIONS, TUNING];
+const LASTING: [&str; 6] = [SUMMARY, REGIONS, EVENTS, FUNCTIONS, SAMPLES, TUNING];
 /// File that reserves space from the start, so that the summary fits even if the disk fills up during the run.
 const RESERVE: &str = "reserve";
 const RESERVE_BYTES: usize = 128 * 1024;
@@ -168,6 +170,30 @@ impl RunRecord {
         self.verify(REGIONS)?;
         let batches: Result<Vec<_>, _> =
             TableReader::open(&self.dir.join(REGIONS))?.batches().collect();
+        Ok(batches?.concat())
+    }
+
+    /// Writes the samples of all ranks by call path.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_samples(&self, rows: &[SampleRow]) -> Result<(), TableError> {
+        let mut table = TableWriter::create(&self.dir.join(SAMPLES))?;
+        table.append(rows)?;
+        table.finish().map(drop)
+    }
+
+    /// Reads the samples of all ranks by call path; empty if the run was not sampled.
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn read_samples(&self) -> Result<Vec<SampleRow>, TableError> {
+        self.verify(SAMPLES)?;
+        let path = self.dir.join(SAMPLES);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let batches: Result<Vec<_>, _> = TableReader::open(&path)?.batches().collect();
         Ok(batches?.concat())
     }
 

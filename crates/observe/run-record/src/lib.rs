@@ -7,6 +7,7 @@
 //! | `regions.parquet` | [`RegionRow`]: counters by rank, thread and pair of call sites | at the end |
 //! | `events.parquet` | [`Event`]: all MPI calls | traced runs, at the end |
 //! | `function-events.parquet` | [`FunctionEvent`]: passages of measurement points | with `--app` or `--probe`, at the end |
+//! | `samples.parquet` | [`SampleRow`]: samples by rank and call path | where the system allows samples, at the end |
 //! | `tuning.jsonl` | [`tuning`]: observations, decisions and actions of tunlets | runs with `--app`, as they happen |
 //! | `dealt.json` | [`dealing_report::DealingReport`]: outcome of dealt work | by a program of masters and workers, as it runs |
 //! | `resizes.jsonl` | [`resize_file`]: changes of the number of ranks | by a malleable program, as they happen |
@@ -33,6 +34,7 @@ pub mod measured;
 pub mod record_error;
 pub mod region_file;
 pub mod resize_file;
+pub mod sample_file;
 pub mod snapshot;
 pub mod spool;
 pub mod summary;
@@ -48,6 +50,7 @@ pub use header::{RunHeader, RunStart, RunState};
 pub use record_error::RecordError;
 pub use region_file::RegionRow;
 pub use resize_file::ResizeLines;
+pub use sample_file::SampleRow;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::{FunctionSums, FunctionTimes, FunctionTotals, Summary};
 pub use table::{TableError, TableReader, TableWriter, is_panic_caught};

@@ -3,8 +3,8 @@
 use crate::summary::CommandOutcome;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use wire::ProcessReport;
 use wire::facts::{EventFacts, ProbedFunction};
+use wire::{ProcessReport, ProcessSamples};
 
 /// Extension of a file of call records.
 pub const RECORDS_SUFFIX: &str = "spool";
@@ -24,6 +24,8 @@ pub struct MeasuredRun {
     pub n_records_lost: u64,
     /// Sentences about what could not be observed, with advice.
     pub warnings: Vec<String>,
+    /// Last samples of every process that was sampled; unordered.
+    pub samples: Vec<ProcessSamples>,
 }
 
 /// File of call records of one node, written by `crate::SpoolWriter`.

@@ -6,7 +6,7 @@ use files::Draft;
 use frame::FrameError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use wire::ProcessReport;
+use wire::{ProcessReport, ProcessSamples};
 
 /// Extension of a snapshot's file.
 pub const SUFFIX: &str = "reports";
@@ -29,6 +29,16 @@ pub enum SnapshotEntry {
     RecordsLost(u64),
     /// The last report of a process.
     Process(Box<ProcessReport>),
+    /// The last samples of a process.
+    Samples(Box<ProcessSamples>),
+}
+
+impl SnapshotEntry {
+    /// Returns an entry of these samples.
+    #[must_use]
+    pub fn of_samples(samples: &ProcessSamples) -> Self {
+        Self::Samples(Box::new(samples.clone()))
+    }
 }
 
 /// Reason why a snapshot could not be written or read.
@@ -76,6 +86,7 @@ pub fn entries(measured: &MeasuredRun, facts: &RunFacts) -> impl Iterator<Item =
         .map(|report| SnapshotEntry::Process(Box::new(report)))
         .chain(measured.nodes.iter().cloned().map(SnapshotEntry::Clock))
         .chain(measured.warnings.iter().cloned().map(SnapshotEntry::Warning))
+        .chain(measured.samples.iter().map(SnapshotEntry::of_samples))
         .chain([
             SnapshotEntry::RecordsLost(measured.n_records_lost),
             SnapshotEntry::Facts(facts.clone()),

@@ -5,6 +5,7 @@
 
 mod function_totals;
 mod hang;
+mod sampling;
 
 use crate::tuning::TuningSummary;
 use dealing_report::DealingReport;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 pub use function_totals::{FunctionTimes, FunctionTotals};
 pub use hang::{Hang, WaitingRanks};
+pub use sampling::{SampledCaller, SampledFunction, Sampling};
 
 /// Version of the record's layout and of the meaning of its fields.
 pub const FORMAT_VERSION: u32 = 1;
@@ -71,6 +73,9 @@ pub struct Summary {
     /// Measurement points of a description whose passages were summed on the nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub function_sums: Vec<FunctionSums>,
+    /// Sums over samples of the call paths, if there were any or the reason why not is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// Observations, decisions and actions of tunlets, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningSummary>,
@@ -313,6 +318,7 @@ pub fn missing_in(kept: &Summary, new: &Summary) -> Option<String> {
             (summary.tool.records, "recorded events"),
             (sum(summary.functions.iter().map(|totals| totals.total.calls)), "calls of functions"),
             (sum(summary.function_sums.iter().map(|sums| sums.n)), "passages of functions"),
+            (summary.sampling.as_ref().map_or(0, |it| it.samples), "samples"),
             (count(summary.resizes.len()), "resizes"),
             (u64::from(summary.tuning.is_some()), "record of tuning"),
             (u64::from(summary.dealt.is_some()), "record of dealt work"),

@@ -197,6 +197,7 @@ fn collect(
             secret: secret(),
             out: None,
             started_by: "rank".to_owned(),
+            sample: false,
         };
         let options = CollectorOptions::default();
         let collector = Collector::take_node(&environment, &node_name(node), options);

@@ -196,6 +196,9 @@ impl<'a> Serving<'a> {
                     self.writer.say(&super::order_to_detach(key));
                 }
             }
+            ToAnalyzer::Samples(samples) => {
+                self.shared.with_intake(|intake| intake.take_samples(&self.node, *samples));
+            }
             ToAnalyzer::Records(records) => self.store(records),
             ToAnalyzer::Summaries(batch) => self.add_up(batch),
             ToAnalyzer::Answer { process, answer } => {

@@ -7,7 +7,7 @@ use run_record::measured::NodeClock;
 use run_record::snapshot::SnapshotEntry;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
-use wire::{ProcessReport, Records};
+use wire::{ProcessReport, ProcessSamples, Records};
 
 /// Time within which a collector reconnects.
 const SOON: Duration = Duration::from_secs(2);
@@ -20,6 +20,7 @@ const N_WARNINGS_MAX: usize = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     processes: HashMap<(String, ProcessKey), ProcessReport>,
+    samples: HashMap<(String, ProcessKey), ProcessSamples>,
     nodes: BTreeMap<String, NodeState>,
     warnings: Vec<String>,
     /// Number of warnings that were left out.
@@ -87,6 +88,19 @@ impl Intake {
         }
     }
 
+    /// Takes the samples of a process of `node` in place of the previous ones, if its report has room as well.
+    pub(crate) fn take_samples(&mut self, node: &str, mut samples: ProcessSamples) {
+        node.clone_into(&mut samples.node);
+        if self.samples.len() < N_PROCESSES_MAX {
+            self.samples.insert((samples.node.clone(), samples.process), samples);
+        }
+    }
+
+    /// Returns the last samples of every process.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = &ProcessSamples> {
+        self.samples.values()
+    }
+
     /// Adds a warning, once.
     pub(crate) fn warn(&mut self, warning: String) {
         if self.warnings.contains(&warning) {
@@ -139,6 +153,7 @@ impl Intake {
             .map(|report| SnapshotEntry::Process(Box::new(report.clone())))
             .chain(self.clocks().into_iter().map(SnapshotEntry::Clock))
             .chain(self.warnings(n_strangers).into_iter().map(SnapshotEntry::Warning))
+            .chain(self.samples().map(SnapshotEntry::of_samples))
             .chain([SnapshotEntry::RecordsLost(self.n_records_lost)])
             .collect()
     }

@@ -220,6 +220,7 @@ impl Server {
             spools: self.shared.files.spools(),
             n_records_lost: intake.n_records_lost,
             warnings: intake.warnings(n_strangers),
+            samples: intake.samples().cloned().collect(),
         })
     }
 

@@ -54,6 +54,19 @@ impl Resolver {
         SourceLocation { module: address.module.to_owned(), offset: address.file_offset, ..found }
     }
 
+    /// Returns the functions at the call that returns to `address`: first the one that contains its machine code, then
+    /// those inlined into it, the innermost last. At least one, with an empty name if nothing is known.
+    pub fn frames_of_return(&mut self, address: &CodeAddress<'_>) -> Vec<SourceLocation> {
+        let module = self.module(address);
+        let at = module.elf.virtual_address(address.file_offset.saturating_sub(1));
+        let mut frames = at.map(|at| module.frames(at)).unwrap_or_default();
+        if frames.is_empty() {
+            frames.push(SourceLocation::default());
+        }
+        let named = frames.into_iter();
+        named.map(|place| SourceLocation { module: address.module.to_owned(), ..place }).collect()
+    }
+
     /// Returns the level of detail of the module of `address`.
     pub fn detail(&mut self, address: &CodeAddress<'_>) -> Detail {
         let module = self.module(address);
@@ -113,6 +126,26 @@ impl Module {
             place.function = symbol.unwrap_or(place.function);
         }
         place
+    }
+
+    /// Returns all frames at an address, the innermost inlined one last.
+    fn frames(&self, virtual_address: u64) -> Vec<SourceLocation> {
+        let mut places = Vec::new();
+        let found = self.lines.as_ref().and_then(|lines| lines.find_frames(virtual_address).ok());
+        if let Some(mut frames) = found {
+            while let Ok(Some(frame)) = frames.next() {
+                places.push(place_of_frame(&frame));
+            }
+        }
+        places.reverse();
+        if places.is_empty() {
+            places.push(SourceLocation::default());
+        }
+        let symbol = || elf::function_at(self.functions(), virtual_address).map(demangle);
+        if places[0].function.is_empty() || places[0].function == LAMBDA {
+            places[0].function = symbol().unwrap_or_default();
+        }
+        places
     }
 
     /// Returns the innermost inlined frame outside MPI's C++ bindings, which are headers of one-line wrappers.

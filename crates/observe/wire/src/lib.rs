@@ -18,6 +18,7 @@ pub mod facts;
 pub mod hello;
 pub mod message;
 pub mod report;
+pub mod samples;
 pub mod secret;
 pub mod sum_builder;
 pub mod summary;
@@ -29,6 +30,7 @@ pub use frame::{decode, to_bytes};
 pub use hello::{Hello, PROTOCOL, Verdict, WireError};
 pub use message::{Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, ProcessReport, ThreadReport};
+pub use samples::{PathNode, ProcessSamples};
 pub use secret::{Secret, SecretError};
 pub use summary::{
     BatchTotals, CoveredRecords, EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange,

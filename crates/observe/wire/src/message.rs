@@ -5,13 +5,15 @@
 //! Hello         ->                             with the first record, which proves the collector
 //!               <-               Verdict       proves the analyzer
 //!               <-               Events, Summarize ..., Resume
-//! Process, Records, Summaries, Answer ...  ->
+//! Process, Records, Summaries, Samples, Answer ...  ->
 //!               <-               Acknowledge, Summed, Kept, ClockProbe, Order ...
 //!               <-               Finish        the command ended
 //! Finished      ->                             everything is sent
 //! ```
 
-use crate::{EventShape, Order, OrderAnswer, ProcessReport, SummaryBatch, ThreadRange};
+use crate::{
+    EventShape, Order, OrderAnswer, ProcessReport, ProcessSamples, SummaryBatch, ThreadRange,
+};
 use events::{CallRecord, ProcessKey};
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +68,8 @@ pub enum ToAnalyzer {
         /// Sentences about failures in the collector.
         warnings: Vec<String>,
     },
+    /// Samples of a process; sent before its last report.
+    Samples(Box<ProcessSamples>),
 }
 
 /// Message from the analyzer of a run.

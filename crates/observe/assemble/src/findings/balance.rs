@@ -2,12 +2,14 @@
 
 use super::{Finding, Run, at_site, call_in_words, capital};
 use display::units::{percent, seconds};
-use run_record::summary::{CallSite, RankTotals};
+use run_record::summary::{CallSite, RankTotals, SampledFunction, SourceLocation};
 
 type Ranks<'a> = [(usize, &'a RankTotals)];
 
 /// Share of a world's messages to or from one rank from which on that rank counts as its hub.
 const STAR_SHARE: f64 = 0.8;
+/// Number of samples from which on a difference between ranks counts.
+const N_SAMPLES_MIN: f64 = 20.0;
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     run.worlds().filter_map(|ranks| of_world(run, &ranks)).collect()
@@ -118,7 +120,7 @@ fn imbalance(
         ranks.len(),
         seconds(average_s),
         call_in_words(site),
-        extra_work(run, ranks, heaviest),
+        extra_work(run, ranks, heaviest) + &extra_function(run, ranks, heaviest),
         percent((heaviest.useful_s - average_s) / heaviest.elapsed_s.max(f64::MIN_POSITIVE)),
     );
     Some(at_site(site, share, text))
@@ -150,6 +152,49 @@ fn extra_work(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String
             }
         }
         _ => String::new(),
+    }
+}
+
+/// Names the function in which the heaviest rank computes longer than the others, if samples tell.
+fn extra_function(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String {
+    let Some(sampling) = &run.summary.sampling else { return String::new() };
+    let Some((own, _)) = ranks.iter().find(|(_, rank)| rank.rank == heaviest.rank) else {
+        return String::new();
+    };
+    let of = |by_rank_s: &[f64], at: usize| by_rank_s.get(at).copied().unwrap_or_default();
+    let mean_s = |by_rank_s: &[f64]| {
+        ranks.iter().map(|(at, _)| of(by_rank_s, *at)).sum::<f64>() / ranks.len() as f64
+    };
+    let excess = |function: &SampledFunction| {
+        let by_rank_s = &function.self_by_rank_s;
+        of(by_rank_s, *own) - mean_s(by_rank_s)
+    };
+    let functions = sampling.functions.iter().map(|function| (excess(function), function));
+    let most = functions.max_by(|a, b| a.0.total_cmp(&b.0));
+    let computing_s = of(&sampling.computing_by_rank_s, *own);
+    let all_excess_s = computing_s - mean_s(&sampling.computing_by_rank_s);
+    match most {
+        // Few samples tell nothing.
+        Some((excess_s, function))
+            if N_SAMPLES_MIN * sampling.period_s < excess_s && 0.3 * all_excess_s < excess_s =>
+        {
+            let own_s = of(&function.self_by_rank_s, *own);
+            format!(
+                " {} of its computing is in {}.",
+                percent(own_s / computing_s),
+                place_in_words(&function.place)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the function with its file and line, as far as they are known.
+fn place_in_words(place: &SourceLocation) -> String {
+    let file = place.file.rsplit('/').next().unwrap_or_default();
+    match file {
+        "" => format!("`{}`", place.function),
+        file => format!("`{}` ({file}:{})", place.function, place.line),
     }
 }
 

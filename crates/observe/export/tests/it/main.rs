@@ -12,3 +12,4 @@ mod paraver;
 mod replay;
 mod sample;
 mod simgrid;
+mod speedscope;

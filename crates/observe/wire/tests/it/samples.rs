@@ -17,8 +17,8 @@ use wire::control::{
 };
 use wire::{
     CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, OrderAnswer, PROTOCOL,
-    ProcessReport, ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer,
-    ToCollector,
+    PathNode, ProcessReport, ProcessSamples, ProcessSum, Records, SummaryBatch, ThreadRange,
+    ThreadReport, ToAnalyzer, ToCollector,
 };
 
 const KEY: ProcessKey = ProcessKey { pid: 4711, started: 123_456_789 };
@@ -42,6 +42,7 @@ fn of_collector() -> Vec<ToAnalyzer> {
         ToAnalyzer::ClockReply { probe: 3, node_ns: 1_700_000_000_000_000_000 },
         ToAnalyzer::Records(Records { process: KEY, thread: 0, first: 40, records: calls() }),
         ToAnalyzer::Summaries(batch()),
+        ToAnalyzer::Samples(Box::new(sampled())),
     ];
     let answers = answers.map(|answer| ToAnalyzer::Answer { process: KEY, answer });
     let end = ToAnalyzer::Finished { n_lost: 2, warnings: vec!["a segment is damaged".to_owned()] };
@@ -69,6 +70,21 @@ fn of_analyzer() -> Vec<ToCollector> {
     let orders = orders().into_iter();
     let orders = orders.map(|order| ToCollector::Order { process: KEY, order: Box::new(order) });
     before.into_iter().chain(orders).chain([ToCollector::Finish, ToCollector::Leave]).collect()
+}
+
+fn sampled() -> ProcessSamples {
+    ProcessSamples {
+        process: KEY,
+        node: "n".to_owned(),
+        period_ns: 10_101_010,
+        samples: 12,
+        lost: 1,
+        cut: 2,
+        cost_ns: 900,
+        problem: "no room".to_owned(),
+        modules: "400000-500000 r-xp 00000000 00:00 1 /bin/program\n".to_owned(),
+        nodes: vec![PathNode::default(), PathNode { parent: 0, address: 0x40_1000, samples: 12 }],
+    }
 }
 
 fn orders() -> Vec<Order> {

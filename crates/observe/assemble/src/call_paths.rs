@@ -1,0 +1,263 @@
+//! Samples of all ranks: addresses become functions, inlined ones included, and samples are summed by function, call
+//! path and caller.
+//!
+//! # Invariants
+//! - What lies behind an MPI call is one frame, that of the MPI function: everything else is the program's computing.
+//! - Paths of different ranks with the same functions are one.
+
+mod callers;
+mod names;
+mod tree;
+
+use crate::roster::Roster;
+use crate::sites::{AddressBook, Sites};
+use callers::SiteCallers;
+use events::ModuleMap;
+use names::Names;
+use run_record::SampleRow;
+use run_record::measured::MeasuredRun;
+use run_record::summary::{CallSite, Sampling};
+use symbols::Resolver;
+use tree::{Tree, TreeNode};
+use wire::ProcessSamples;
+use wire::samples::CUT;
+
+/// File name of the library that the program's MPI calls pass through.
+const PROBE: &str = "libsintonia.so";
+/// Name of callers that are not known.
+const UNKNOWN: &str = "[unknown callers]";
+
+/// Samples of a run.
+#[derive(Debug, Default)]
+pub(super) struct CallPaths {
+    pub(super) sampling: Option<Sampling>,
+    pub(super) rows: Vec<SampleRow>,
+}
+
+/// Sums the samples of a run.
+pub(super) fn call_paths(
+    measured: &MeasuredRun,
+    (roster, sites): (&Roster<'_>, &Sites),
+    call_sites: &[CallSite],
+    resolver: &mut Resolver,
+) -> CallPaths {
+    let mut adding = Adding {
+        sites,
+        call_sites,
+        names: Names::new(resolver),
+        tree: Tree::default(),
+        callers: SiteCallers::default(),
+    };
+    let mut sampling = Sampling::default();
+    for samples in &measured.samples {
+        add_facts(&mut sampling, samples);
+        if let Some(rank) = roster.position(&samples.node, samples.process) {
+            adding.process(samples, rank);
+        }
+    }
+    if measured.samples.is_empty() {
+        return CallPaths::default();
+    }
+    let Adding { names, tree, callers, .. } = adding;
+    tree.sum_up(&names, roster.ranks.len(), &mut sampling);
+    sampling.callers = callers.told_apart(&names, call_sites);
+    let rows = tree.rows(&names, roster, sampling.period_s);
+    CallPaths { sampling: Some(sampling), rows }
+}
+
+fn add_facts(sampling: &mut Sampling, samples: &ProcessSamples) {
+    sampling.period_s = samples.period_ns as f64 * 1e-9;
+    sampling.samples += samples.samples;
+    sampling.lost += samples.lost;
+    sampling.cut += samples.cut;
+    sampling.cost_s += samples.cost_ns as f64 * 1e-9;
+    if sampling.problem.is_empty() {
+        sampling.problem.clone_from(&samples.problem);
+    }
+}
+
+/// Builder to which the samples of ranks are added.
+struct Adding<'a> {
+    sites: &'a Sites,
+    call_sites: &'a [CallSite],
+    names: Names<'a>,
+    tree: Tree,
+    callers: SiteCallers,
+}
+
+/// Place of a process's node in the tree of all ranks.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    node: usize,
+    is_in_mpi: bool,
+}
+
+impl Adding<'_> {
+    fn process(&mut self, samples: &ProcessSamples, rank: usize) {
+        let (map, _problems) = ModuleMap::parse(&samples.modules);
+        let mut reached: Vec<Reached> = Vec::with_capacity(samples.nodes.len());
+        for (idx, node) in samples.nodes.iter().enumerate() {
+            // A node stands behind its parent; a damaged message must not be trusted in that.
+            let parent = node.parent as usize;
+            let at = match reached.get(parent).copied() {
+                None => Reached { node: TreeNode::ROOT, is_in_mpi: false },
+                Some(above) if above.is_in_mpi => above,
+                Some(above) => self.step(above, (samples, &map, rank), idx),
+            };
+            reached.push(at);
+            self.tree.count(at.node, rank, node.samples);
+            if at.is_in_mpi && node.samples != 0 {
+                self.count_caller(samples, &map, (rank, idx));
+            }
+        }
+    }
+
+    /// Returns the place of a node below that of its parent.
+    fn step(
+        &mut self,
+        above: Reached,
+        (samples, map, rank): (&ProcessSamples, &ModuleMap, usize),
+        idx: usize,
+    ) -> Reached {
+        let address = samples.nodes[idx].address;
+        if address == CUT {
+            let frame = self.names.fixed(UNKNOWN);
+            return Reached { node: self.tree.child(above.node, frame, None), ..above };
+        }
+        let Some(at) = map.locate(address.saturating_sub(1)) else {
+            let frame = self.names.fixed("[no module]");
+            return Reached { node: self.tree.child(above.node, frame, None), ..above };
+        };
+        if at.module.rsplit('/').next() == Some(PROBE) {
+            let site = site_above(samples, self.book(rank), idx).map(|(site, _)| site);
+            let call = site.and_then(|site| self.call_sites.get(site));
+            let frame = self.names.fixed(call.map_or("MPI", |call| &call.operation));
+            return Reached {
+                node: self.tree.child(above.node, frame, Some(site)),
+                is_in_mpi: true,
+            };
+        }
+        let frames = self.names.frames(map, address);
+        let node =
+            frames.iter().fold(above.node, |node, frame| self.tree.child(node, *frame, None));
+        Reached { node, ..above }
+    }
+
+    fn book(&self, rank: usize) -> &AddressBook {
+        &self.sites.books[rank]
+    }
+
+    /// Counts samples inside MPI for the callers of their call site.
+    fn count_caller(
+        &mut self,
+        samples: &ProcessSamples,
+        map: &ModuleMap,
+        (rank, idx): (usize, usize),
+    ) {
+        let Some((site, at)) = site_above(samples, self.book(rank), idx) else { return };
+        let mut chain = Vec::new();
+        for address in ancestors(samples, at).take(callers::N_LEVELS_MAX) {
+            if address == CUT {
+                break;
+            }
+            chain.extend(self.names.frames(map, address).iter().rev());
+        }
+        self.callers.count(site, chain, samples.nodes[idx].samples);
+    }
+}
+
+/// Returns the addresses of a node and its callers.
+fn ancestors(samples: &ProcessSamples, idx: usize) -> impl Iterator<Item = u64> {
+    positions(samples, idx).map(|at| samples.nodes[at].address)
+}
+
+fn positions(samples: &ProcessSamples, idx: usize) -> impl Iterator<Item = usize> {
+    let parent = |at: &usize| {
+        let parent = samples.nodes[*at].parent as usize;
+        (parent < *at && parent != 0).then_some(parent)
+    };
+    std::iter::successors(Some(idx).filter(|idx| *idx != 0), parent)
+}
+
+/// Returns the innermost MPI call site among the callers of a node, and the position of its node.
+fn site_above(samples: &ProcessSamples, book: &AddressBook, idx: usize) -> Option<(usize, usize)> {
+    positions(samples, idx).find_map(|at| Some((book.site_before(samples.nodes[at].address)?, at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{measured, process, process_with, region, text_of};
+    use crate::sites::Sites;
+    use wire::PathNode;
+
+    const PROBE_AT: u64 = 0x7f00_0000_0000;
+
+    /// Two samples that compute and one in `MPI_Barrier`, called by one of two functions.
+    fn sampled(rank: u32) -> ProcessSamples {
+        let text = text_of(rank);
+        let node = |parent, address, samples| PathNode { parent, address, samples };
+        ProcessSamples {
+            process: process(0, rank).key,
+            node: "node0".to_owned(),
+            period_ns: 10_000_000,
+            samples: 3,
+            modules: format!(
+                "{}\n{PROBE_AT:x}-7f0000001000 r-xp 00000000 08:01 9 /x/libsintonia.so\n",
+                process(0, rank).modules
+            ),
+            nodes: vec![
+                node(0, 0, 0),
+                node(0, text + 0x40, 0),
+                node(1, text + 0x50, 2),
+                node(1, text + 0x10, 0),
+                node(3, PROBE_AT + 8, 0),
+                node(4, 0x1234, 1),
+            ],
+            ..ProcessSamples::default()
+        }
+    }
+
+    fn paths_of(samples: Vec<ProcessSamples>) -> CallPaths {
+        let barrier = |rank| region(rank, (0, 0x10), "MPI_Barrier", 3, (1.0, 2.0));
+        let mut measured = measured([0, 1].map(|rank| process_with(0, rank, vec![barrier(rank)])));
+        measured.samples = samples;
+        let roster = Roster::new(&measured, 0.0);
+        let sites = Sites::new(&roster);
+        let site = CallSite { operation: "MPI_Barrier".to_owned(), ..CallSite::default() };
+        call_paths(&measured, (&roster, &sites), &[site], &mut Resolver::new())
+    }
+
+    #[test]
+    fn paths_of_ranks_are_one_and_mpi_is_one_function() {
+        let paths = paths_of(vec![sampled(0), sampled(1)]);
+        let rows: Vec<_> = paths
+            .rows
+            .iter()
+            .map(|row| (row.rank, &*row.call_path, row.call_site, row.samples))
+            .collect();
+        let expected = |rank| {
+            [(rank, "[fire];[fire]", None, 2), (rank, "[fire];[fire];MPI_Barrier", Some(0), 1)]
+        };
+        assert_eq!(rows, [expected(0), expected(1)].concat());
+        let sampling = paths.sampling.unwrap();
+        assert_eq!((sampling.samples, sampling.functions.len()), (6, 1));
+        assert!((sampling.computing_s - 0.04).abs() < 1e-9, "{sampling:?}");
+        assert!((sampling.mpi_s - 0.02).abs() < 1e-9, "{sampling:?}");
+    }
+
+    #[test]
+    fn a_run_without_samples_has_none() {
+        let paths = paths_of(Vec::new());
+        assert!(paths.sampling.is_none() && paths.rows.is_empty());
+    }
+
+    /// The tree of a damaged message must not lead to an endless walk.
+    #[test]
+    fn a_parent_behind_its_child_is_no_parent() {
+        let mut damaged = sampled(0);
+        damaged.nodes[3].parent = 5;
+        damaged.nodes[5].parent = u32::MAX;
+        assert_eq!(paths_of(vec![damaged]).sampling.map(|it| it.samples), Some(3));
+    }
+}

@@ -1,0 +1,131 @@
+//! Sampled process: its threads, its modules, and its call paths.
+
+use crate::paths::Paths;
+use crate::perf::{PerfError, SAMPLES_PER_S, ThreadEvent};
+use crate::sections::SectionCache;
+use crate::unwind::ProcessUnwinder;
+use events::ProcessKey;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use wire::samples::ProcessSamples;
+
+/// Minimum time between two readings of a process's mappings.
+const READ_MODULES_EVERY: Duration = Duration::from_secs(1);
+/// Maximum number of threads that are sampled in a process.
+const N_THREADS_MAX: usize = 1024;
+
+/// Process that is sampled.
+#[derive(Debug)]
+pub(crate) struct SampledProcess {
+    key: ProcessKey,
+    threads: BTreeMap<i32, ThreadEvent>,
+    unwinder: ProcessUnwinder,
+    paths: Paths,
+    modules_read: Option<Instant>,
+    /// Samples without room, of threads that have ended.
+    n_lost: u64,
+    /// Processor time spent on it here.
+    pub(crate) cost: Duration,
+    problem: String,
+    /// Number of samples that were handed on, and when.
+    handed_on: (u64, Instant),
+}
+
+impl SampledProcess {
+    pub(crate) fn new(key: ProcessKey, now: Instant) -> Self {
+        Self {
+            key,
+            threads: BTreeMap::new(),
+            unwinder: ProcessUnwinder::new(),
+            paths: Paths::default(),
+            modules_read: None,
+            n_lost: 0,
+            cost: Duration::ZERO,
+            problem: String::new(),
+            handed_on: (0, now),
+        }
+    }
+
+    /// Starts to sample new threads, and forgets those that have ended.
+    pub(crate) fn scan_threads(&mut self) {
+        let living = thread_ids(self.key.pid);
+        let ended = self.threads.extract_if(.., |tid, _| !living.contains(tid));
+        self.n_lost += ended.map(|(_, event)| event.n_lost).sum::<u64>();
+        for tid in living {
+            if self.threads.contains_key(&tid) || N_THREADS_MAX <= self.threads.len() {
+                continue;
+            }
+            match ThreadEvent::open(tid) {
+                Ok(event) => drop(self.threads.insert(tid, event)),
+                Err(PerfError::Ended) => {}
+                Err(error) => {
+                    self.problem = error.to_string();
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Returns whether it is of no use to look at the process again.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.threads.is_empty() && !self.problem.is_empty()
+    }
+
+    /// Counts the samples that have arrived.
+    pub(crate) fn read(&mut self, files: &mut SectionCache, now: Instant) {
+        if self.modules_read.is_none() {
+            self.read_modules(files, now);
+        }
+        let Self { threads, unwinder, paths, .. } = self;
+        let mut is_outside = false;
+        for event in threads.values_mut() {
+            event.read(|sample| {
+                let path = unwinder.path(sample);
+                is_outside |= path.is_outside;
+                paths.add(path.addresses, path.is_cut);
+            });
+        }
+        // A library may have been loaded; the next samples profit from it.
+        if is_outside {
+            self.read_modules(files, now);
+        }
+    }
+
+    fn read_modules(&mut self, files: &mut SectionCache, now: Instant) {
+        if self.modules_read.is_some_and(|at| now.duration_since(at) < READ_MODULES_EVERY) {
+            return;
+        }
+        self.modules_read = Some(now);
+        if let Ok(maps) = std::fs::read(format!("/proc/{}/maps", self.key.pid)) {
+            self.unwinder.add_modules(&String::from_utf8_lossy(&maps), files);
+        }
+    }
+
+    /// Returns all samples so far, if there are new ones since at least `interval`.
+    pub(crate) fn hand_on(&mut self, interval: Duration, now: Instant) -> Option<ProcessSamples> {
+        let (n_known, at) = self.handed_on;
+        let is_due = interval <= now.duration_since(at);
+        let is_news = n_known < self.paths.n_samples || n_known == 0 && !self.problem.is_empty();
+        if !is_due || !is_news {
+            return None;
+        }
+        self.handed_on = (self.paths.n_samples.max(1), now);
+        Some(ProcessSamples {
+            process: self.key,
+            node: String::new(),
+            period_ns: 1_000_000_000 / SAMPLES_PER_S,
+            samples: self.paths.n_samples,
+            lost: self.n_lost + self.threads.values().map(|event| event.n_lost).sum::<u64>(),
+            cut: self.paths.n_cut,
+            cost_ns: u64::try_from(self.cost.as_nanos()).unwrap_or(u64::MAX),
+            problem: self.problem.clone(),
+            modules: self.unwinder.modules.clone(),
+            nodes: self.paths.nodes().to_vec(),
+        })
+    }
+}
+
+fn thread_ids(pid: u32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
