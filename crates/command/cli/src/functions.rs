@@ -100,7 +100,18 @@ fn warnings(program: &Program) -> Vec<String> {
         );
     }
     let name = program.path().display();
-    warnings.into_iter().map(|warning| format!("`{name}` {warning}")).collect()
+    let mut warnings: Vec<String> =
+        warnings.into_iter().map(|warning| format!("`{name}` {warning}")).collect();
+    let is_stripped = program.is_stripped() && !program.has_debug_info();
+    if let Some(library) = program.library_of_code().filter(|_| is_stripped) {
+        let file = library.file_name().unwrap_or_default().display();
+        warnings.push(format!(
+            "`{name}` is linked with `{file}`, which calls more functions of MPI: if the code is there, `sintonia \
+             functions {}` lists it, and `--probe '{file}:PATTERN'` measures it",
+            library.display()
+        ));
+    }
+    warnings
 }
 
 fn contains(function: &Function, text: &str) -> bool {

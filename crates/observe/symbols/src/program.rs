@@ -128,6 +128,17 @@ impl Program {
         &self.linked().missing
     }
 
+    /// Returns the linked library that may hold the code of a program which only starts it: the one that calls most
+    /// functions of MPI, and more than the program itself.
+    pub fn library_of_code(&self) -> Option<&Path> {
+        let n_own = n_mpi_functions(&self.own).unwrap_or_default();
+        let libraries = self.libraries().iter().filter_map(|module| {
+            let n_called = n_mpi_functions(module)?;
+            (n_own < n_called).then_some((n_called, &*module.image.path))
+        });
+        libraries.max_by_key(|(n_called, _)| *n_called).map(|(_, path)| path)
+    }
+
     /// Functions of the program by address, without those of its libraries.
     pub fn functions(&self) -> &[Function] {
         &self.own.index().functions
@@ -303,6 +314,21 @@ impl Program {
         let near = near(name, names);
         LookupError::Unknown { name: name.to_owned(), program: self.path().into(), near }
     }
+}
+
+/// Returns the number of MPI functions that a file calls; `None` for an MPI library.
+fn n_mpi_functions(module: &Module) -> Option<usize> {
+    let file = module.image.file()?;
+    let mut n_called = 0;
+    for symbol in file.dynamic_symbols() {
+        let name = symbol.name().unwrap_or_default();
+        if symbol.is_undefined() {
+            n_called += usize::from(name.starts_with("MPI_") || name.starts_with("mpi_"));
+        } else if ["MPI_Init", "mpi_init_"].contains(&bare_symbol(name)) {
+            return None;
+        }
+    }
+    Some(n_called)
 }
 
 /// Removes the version that the linker appends.
