@@ -20,7 +20,7 @@ use crate::lookup::{KnownPoint, Lookup};
 use crate::tunlet::{
     Decision, Detail, Guide, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
 };
-use app_description::Application;
+use app_description::{Application, ChangeKind, TuningPoint};
 use display::units::{seconds, trimmed};
 use line_search::LineSearch;
 use simplex::Simplex;
@@ -110,7 +110,10 @@ impl Method {
 impl Tunlet for Search {
     fn spec(&self) -> TunletSpec {
         let options = [
-            ("points", "tuning points to search over, NAME,NAME,... [all with a range]"),
+            (
+                "points",
+                "tuning points to search over, NAME,NAME,... [all with a range, and replacements]",
+            ),
             ("repeats", "iterations by which values are judged, 1 to 99 [3]"),
             ("budget", "values tried in one search, 2 to 10000 [40]"),
             ("drift", "percent slower at which the search begins again [20]"),
@@ -120,8 +123,11 @@ impl Tunlet for Search {
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
         let look = Lookup { tunlet: NAME, application, world };
-        let ranged = application.tuning_points.iter().filter(|point| point.range.is_some());
-        let all = ranged.map(|point| point.name.as_str()).collect::<Vec<_>>().join(",");
+        let is_searched = |point: &&TuningPoint| {
+            point.range.is_some() || matches!(point.change, ChangeKind::Replace { .. })
+        };
+        let searched = application.tuning_points.iter().filter(is_searched);
+        let all = searched.map(|point| point.name.as_str()).collect::<Vec<_>>().join(",");
         *self = Self {
             points: look.points(&all)?,
             options: Options {
@@ -134,7 +140,7 @@ impl Tunlet for Search {
         if self.points.is_empty() {
             return Err(TunletError::Unable {
                 tunlet: NAME.to_owned(),
-                reason: "no tuning point has a range to search".to_owned(),
+                reason: "no tuning point has a range to search, or is a replacement".to_owned(),
             });
         }
         self.start.values = self.points.iter().map(|point| point.value).collect();
@@ -151,7 +157,9 @@ impl Tunlet for Search {
                 let mut points = self.points.iter();
                 if let Some(idx) = points.position(|point| point.position == applied.point) {
                     self.points[idx].applied(applied.new);
-                    self.start.values[idx].get_or_insert(applied.old.as_f64());
+                    // What the program called a function with before is not known.
+                    let old = Some(applied.old.as_f64()).filter(|old| !old.is_nan());
+                    self.start.values[idx] = self.start.values[idx].or(old);
                     self.times_s.clear();
                     self.n_left_out = N_SETTLE;
                 }
@@ -221,7 +229,8 @@ impl Search {
 
     /// Records the time of the current position and goes on to the next position to measure.
     fn judge(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
-        if let Some(start_s) = self.start.time_s.take() {
+        let is_start_known = self.start.values.iter().all(Option::is_some);
+        if let Some(start_s) = self.start.time_s.take().filter(|_| is_start_known) {
             let known = self.points.iter().zip(&self.start.values);
             let position: Vec<f64> = known.map(|(point, value)| place_of(point, *value)).collect();
             self.tried.insert(self.key(&position), start_s);

@@ -2,7 +2,7 @@
 
 use crate::simulated::{application, noise};
 use events::Value;
-use tunlets::{Applied, IterationNews, News, Tunlet, World, built_in};
+use tunlets::{Applied, Decision, IterationNews, News, Tunlet, World, built_in};
 
 /// Values of F0, F1, F2 and NW, and the iteration time as a function of them.
 struct Bowl {
@@ -104,4 +104,24 @@ fn what_is_declined_counts_as_slow() {
         }
     }
     assert!((2..40).contains(&n_asked), "{n_asked}");
+}
+
+#[test]
+fn a_function_whose_last_argument_is_unknown_is_called_with_the_best() {
+    let mut search = begun("F0", vec![None; 4]);
+    let (mut value, mut decisions) = (f64::NAN, Vec::new());
+    for number in 0..200 {
+        // Before the first call, iterations are slow for a reason that no argument has.
+        let duration_s = if value.is_nan() { 3.0 } else { 1.0 + (value - 0.2).powi(2) };
+        let end_s = number as f64;
+        let iteration = IterationNews { number, end_s, duration_s, work: 1.0 };
+        search.hear(&News::Iteration(iteration), &mut decisions);
+        for Decision { point, value: new, .. } in std::mem::take(&mut decisions) {
+            let old = Value::Float(std::mem::replace(&mut value, new.as_f64()));
+            let (time_s, hit, is_own) = (end_s, 0, true);
+            let applied = Applied { point, old, new, time_s, hit, is_own };
+            search.hear(&News::Applied(applied), &mut decisions);
+        }
+    }
+    assert!((value - 0.2).abs() < 0.02, "{value}");
 }
