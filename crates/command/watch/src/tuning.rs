@@ -65,7 +65,8 @@ impl Tuning {
     /// If `every_passage` is set, single passages of functions named on the command line are kept, else only their sums.
     pub(crate) fn into_options(self, every_passage: bool) -> TuningOptions {
         let Self { application, plan, tunlets, mode, options, origin: _ } = self;
-        TuningOptions { application, plan, tunlets, mode, options, every_passage }
+        let seeks_iterations = mode != TuningMode::Observe && !tunlets.is_empty();
+        TuningOptions { application, plan, tunlets, mode, options, seeks_iterations, every_passage }
     }
 }
 

@@ -25,6 +25,8 @@ pub enum FunctionKind {
     MoreValues = 4,
     /// An [`ActionRecord`]: the program was changed.
     Action = 5,
+    /// A [`WatchedCall`]: an MPI call that the tuner asked for.
+    Watched = 16,
 }
 
 /// Values in one [`EventRecord`].
@@ -86,12 +88,39 @@ pub struct ActionRecord {
     pub spare4: u64,
 }
 
+/// An MPI call that the tuner asked for, to find or to measure the program's iterations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct WatchedCall {
+    /// Time-stamp counter at the entry of the operation.
+    pub enter_ticks: u64,
+    /// Time-stamp counter at its return.
+    pub exit_ticks: u64,
+    /// Call site: return address in the program.
+    pub address: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Calls of the thread since the watched call before this one, this one included; those that only look whether
+    /// something has arrived are not counted.
+    pub n_calls: u64,
+    /// Unused, 0.
+    pub spare: [u32; 3],
+    /// Index of the operation in the table of `mpi-abi`.
+    pub operation: u16,
+    /// [`FunctionKind::Watched`].
+    pub kind: u16,
+    /// Unused, 0.
+    pub spare2: u64,
+}
+
+const _: () = assert!(size_of::<WatchedCall>() == size_of::<CallRecord>());
 const _: () = assert!(size_of::<EventRecord>() == size_of::<CallRecord>());
 const _: () = assert!(size_of::<ActionRecord>() == size_of::<CallRecord>());
 const _: () = {
     let kind = std::mem::offset_of!(CallRecord, kind);
     assert!(std::mem::offset_of!(EventRecord, kind) == kind);
     assert!(std::mem::offset_of!(ActionRecord, kind) == kind);
+    assert!(std::mem::offset_of!(WatchedCall, kind) == kind);
 };
 
 impl EventRecord {
@@ -113,6 +142,20 @@ impl ActionRecord {
     pub fn of(record: &CallRecord) -> Option<Self> {
         let is_action = record.kind == FunctionKind::Action as u16;
         is_action.then(|| bytemuck::cast(*record))
+    }
+}
+
+impl WatchedCall {
+    /// Returns the record as a watched call; `None` for other kinds.
+    pub fn of(record: &CallRecord) -> Option<Self> {
+        let is_watched = record.kind == FunctionKind::Watched as u16;
+        is_watched.then(|| bytemuck::cast(*record))
+    }
+}
+
+impl From<WatchedCall> for CallRecord {
+    fn from(record: WatchedCall) -> Self {
+        bytemuck::cast(record)
     }
 }
 

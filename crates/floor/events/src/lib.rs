@@ -24,7 +24,7 @@ pub mod usage;
 pub mod value;
 
 pub use call::{CallRecord, Event, RecordKind};
-pub use function::{ActionRecord, EventRecord, FunctionKind, ProbePoint};
+pub use function::{ActionRecord, EventRecord, FunctionKind, ProbePoint, WatchedCall};
 pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 pub use memory_map::{CodeAddress, MapsProblem, ModuleMap};
 pub use moments::Moments;

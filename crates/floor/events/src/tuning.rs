@@ -68,6 +68,11 @@ pub enum TuningEvent {
         /// Work of the iteration as defined by the description; 1 where it defines none.
         work: f64,
     },
+    /// Iterations of a program without described ones, by which changes are judged from now on.
+    Iterations {
+        /// Sentence: which call ends an iteration and how long one takes, or why there are none.
+        text: String,
+    },
     /// A tunlet's decision was accepted.
     Decision {
         /// Number of the decision.
@@ -198,4 +203,7 @@ pub struct Effect {
     pub after_s: f64,
     /// `after_s / before_s - 1`: negative if the change helped.
     pub change: f64,
+    /// Relative difference that iterations without a change may show as well; 0 where it was not measured.
+    #[serde(default)]
+    pub noise: f64,
 }

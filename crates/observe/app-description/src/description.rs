@@ -15,6 +15,8 @@ pub struct Application {
     pub actors: Vec<Actor>,
     /// Definition of an iteration, by which the effect of actions is measured.
     pub iteration: Option<IterationMark>,
+    /// Call site that ends an iteration, instead of events: `solve.c:120` or `MPI_Allreduce in solve`.
+    pub iteration_call: Option<String>,
     /// Measurement points.
     pub events: Vec<EventPoint>,
     /// Tuning points.

@@ -11,6 +11,7 @@ mod points;
 use crate::description::{Actor, Application, RankSet};
 use crate::near::hint;
 use crate::problem::DescriptionProblem;
+use events::Iteration;
 use fields::{Fields, Findings, LocatedValue, Word, given};
 pub(crate) use points::misfit;
 use std::collections::BTreeMap;
@@ -46,7 +47,11 @@ fn read_table<'a>(
     let actors = read_actors(&mut fields, findings);
     let events = events::read(&mut fields, &actors, findings);
     application.tuning_points = points::read(&mut fields, &actors, &events, findings);
-    application.iteration = events::read_iteration(&mut fields, &actors, &events, findings);
+    match events::read_iteration(&mut fields, &actors, &events, findings) {
+        Some(Iteration::Events(mark)) => application.iteration = Some(mark),
+        Some(Iteration::Call(call)) => application.iteration_call = Some(call),
+        None => {}
+    }
     application.tunlet_options = read_options(&mut fields, findings);
     application.actors = actors.items;
     application.events = events.items;

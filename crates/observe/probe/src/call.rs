@@ -11,6 +11,7 @@ mod awaited;
 mod completion;
 
 use crate::thread::{self, Thread, tls};
+use crate::watch;
 use events::CallRecord;
 use events::call::{ANY_PEER, NO_PEER, RecordKind};
 use ring::clock;
@@ -133,6 +134,9 @@ impl MonitoredCall {
         thread.previous = address;
         thread.last_exit = exit;
         thread.writer.leave(exit);
+        if watch::is_on() {
+            watch::see(&mut thread.writer, operation, address, (enter, exit), bytes);
+        }
         if thread.traced {
             self.record(operation);
         }

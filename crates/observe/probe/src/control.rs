@@ -16,7 +16,7 @@ mod modules;
 mod problem;
 mod sites;
 
-use crate::{collector, monitoring, thread};
+use crate::{collector, monitoring, thread, watch};
 use actions::Actions;
 use ring::control::{AnswerWriter, Bell, OrderReader};
 use ring::{SegmentWriter, ThreadWriter, futex};
@@ -184,6 +184,7 @@ impl OrderExecutor {
 
     /// Withdraws all actions and switches all events off; probes stay installed.
     fn deactivate(&mut self) {
+        watch::stop();
         self.actions.withdraw_all();
         self.sites.switch_off();
         self.flush_pending();
@@ -240,6 +241,10 @@ impl OrderExecutor {
             }
             Order::Detach => Some(self.detach()),
             Order::Read { modules, variables } => Some(change::read(modules, variables)),
+            Order::Watch { thread, calls, operations } => {
+                watch::start(*thread, calls, operations);
+                None
+            }
         }
     }
 

@@ -44,4 +44,5 @@ mod process;
 mod signals;
 mod thread;
 mod usage;
+mod watch;
 mod wrappers;

@@ -1,7 +1,8 @@
 //! Tuner of a run: from the processes' events and answers to the conductor, and from the conductor's decisions to orders.
 //!
 //! It tracks the processes and their clocks ([`directory`]), turns records into news ([`performance`], [`sums`]), and
-//! sends the conductor's decisions to the processes as orders ([`order_queue`], [`actions`]).
+//! sends the conductor's decisions to the processes as orders ([`order_queue`], [`actions`]). Iterations that nobody
+//! described are found in the sequence of a rank's MPI calls ([`iteration_finder`], [`period`]).
 //!
 //! # Invariants
 //! - Pure: time is an argument, and whatever the tuner does leaves through [`Outlet`].
@@ -12,9 +13,11 @@
 
 mod actions;
 mod directory;
+mod iteration_finder;
 mod order_queue;
 mod overload;
 mod performance;
+mod period;
 pub mod plan;
 mod sums;
 mod tuner;
@@ -44,6 +47,8 @@ pub struct TuningOptions {
     pub mode: TuningMode,
     /// Windows and timeouts of the conductor.
     pub options: Options,
+    /// True if iterations are looked for in the sequence of MPI calls where the description has none.
+    pub seeks_iterations: bool,
     /// True if passages of functions chosen by pattern arrive individually, instead of being summed on their nodes.
     pub every_passage: bool,
 }

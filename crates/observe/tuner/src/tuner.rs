@@ -2,6 +2,7 @@
 
 use crate::actions::Actions;
 use crate::directory::{Directory, Key, SeenReport};
+use crate::iteration_finder::{IterationFinder, Step};
 use crate::order_queue::OrderQueue;
 use crate::overload::OverloadDetector;
 use crate::performance::EfficiencySampler;
@@ -14,7 +15,7 @@ use events::decoding::{DecodedRecord, Decoder, Passage};
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{ActionRecord, CodeAddress, Rank, Ticks};
 use std::collections::VecDeque;
-use tunlets::conductor::{ActionReport, Conductor, Input, Output};
+use tunlets::conductor::{ActionReport, Conductor, Input, IterationSource, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
 use wire::{
     EventFacts, Order, OrderAnswer, ProbedFunction, ProcessReport, Records, SummaryBatch,
@@ -38,6 +39,7 @@ pub struct Tuner<O> {
     order_queue: OrderQueue,
     warnings: Warnings,
     efficiencies: EfficiencySampler,
+    iteration_finder: IterationFinder,
     actions: Actions,
     /// Time of the current input, in s since the start of the run.
     now_s: f64,
@@ -46,11 +48,21 @@ pub struct Tuner<O> {
 impl<O: Outlet> Tuner<O> {
     /// Creates the tuner of a run that started at `started_s`, in s since 1970; it begins at `now_s` of the run.
     pub fn new(options: TuningOptions, outlet: O, started_s: f64, now_s: f64) -> Self {
-        let TuningOptions { application, mut plan, tunlets, mode, options, every_passage } =
-            options;
+        let TuningOptions {
+            application,
+            mut plan,
+            tunlets,
+            mode,
+            options,
+            seeks_iterations,
+            every_passage,
+        } = options;
         #[expect(clippy::cast_possible_truncation, reason = "a time since 1970 fits")]
         let started_ns = (started_s * 1e9) as i64;
         let texts = std::mem::take(&mut plan.warnings);
+        let described = application.iteration_call.clone();
+        let has_call = described.is_some();
+        let is_sought = has_call || seeks_iterations && application.iteration.is_none();
         let mut tuner = Self {
             outlet,
             n_described: application.events.len(),
@@ -65,11 +77,15 @@ impl<O: Outlet> Tuner<O> {
             order_queue: OrderQueue::default(),
             warnings: Warnings::default(),
             efficiencies: EfficiencySampler::default(),
+            iteration_finder: IterationFinder::new(is_sought, described),
             actions: Actions::default(),
             now_s,
         };
         texts.into_iter().for_each(|text| tuner.warn(text));
         tuner.feed(Input::Values(ValueReader::known(&tuner.plan)));
+        if has_call {
+            tuner.feed(Input::Iterations(IterationSource::Sought));
+        }
         tuner
     }
 
@@ -101,8 +117,12 @@ impl<O: Outlet> Tuner<O> {
                 self.order(&[rank], &order);
             }
         }
+        let name = |address: &CodeAddress<'_>| self.outlet.name(address);
+        let steps = self.iteration_finder.pass_time(now_s, name);
+        self.take(steps);
         for rank in self.directory.gone(now_s) {
             self.efficiencies.forget(rank);
+            self.iteration_finder.forget(rank, now_s);
             if let Some(key) = self.directory.process(rank) {
                 self.order_queue.forget(key);
             }
@@ -183,7 +203,24 @@ impl<O: Outlet> Tuner<O> {
         {
             self.efficiencies.see(rank, report, self.time_s(&key, report.now.0));
         }
+        if let Some(rank) = self.directory.rank(&key)
+            && self.directory.present().contains(&rank)
+        {
+            let name = |address: &CodeAddress<'_>| self.outlet.name(address);
+            let steps = self.iteration_finder.see(rank, report, self.now_s, name);
+            self.take(steps);
+        }
         self.switch_off_overloaded(&key, report);
+    }
+
+    /// Carries out what the finder of iterations wants.
+    fn take(&mut self, steps: impl IntoIterator<Item = Step>) {
+        for step in steps {
+            match step {
+                Step::Order(rank, order) => self.order(&[rank], &order),
+                Step::Tell(input) => self.feed(input),
+            }
+        }
     }
 
     /// Switches off functions that flood the rings of a process.
@@ -247,6 +284,11 @@ impl<O: Outlet> Tuner<O> {
         self.sums.read(&key, records);
         let thread = (key, records.thread);
         for record in &records.records {
+            let (now_s, directory) = (self.now_s, &self.directory);
+            let time_s = |ticks| directory.seconds_at(&thread.0, Ticks(ticks)).unwrap_or(now_s);
+            let from = (rank, thread.1);
+            let step = self.iteration_finder.hear(from, record, now_s, time_s);
+            self.take(step);
             match self.decoder.read(&thread, record) {
                 Some(DecodedRecord::Passed(passage)) => self.pass(rank, &thread, passage),
                 Some(DecodedRecord::Did(action)) => self.acknowledge(rank, &thread.0, &action),

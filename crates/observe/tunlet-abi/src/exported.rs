@@ -80,6 +80,7 @@ fn application(name: &str, from: &standalone::Description) -> Application {
             end,
             work: from.iteration_work,
         }),
+        iteration_call: None,
         events: from.events.iter().map(event_point).collect(),
         tuning_points: from.points.iter().map(tuning_point).collect(),
         tunlet_options: [(name.to_owned(), from.options.clone())].into(),

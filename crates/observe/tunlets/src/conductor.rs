@@ -16,21 +16,22 @@
 //! Transport of orders to ranks and of their answers (`tuner`), the file of the lines (`run-record`).
 
 mod action;
+mod iterations;
 mod message;
 mod trial;
 mod tunlet_set;
 mod turn;
 
-pub use message::{ActionDone, ActionReport, Input, Output};
+pub use message::{ActionDone, ActionReport, Input, IterationSource, Output};
 pub use tunlet_set::TunletSet;
 
-use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
+use crate::{Applied, Decision, Detail, EventNews, IterationNews, News, Tunlet, World};
 use action::{Action, Coverage};
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
+use iterations::Iterations;
 use std::collections::{BTreeMap, BTreeSet};
-use trial::Iterations;
 use turn::{ChangeInProgress, ChangeState, Turn};
 
 /// Options of a conductor.
@@ -107,6 +108,15 @@ impl Conductor {
             }
             Input::Values(values) => self.learn(now_s, values),
             Input::Event(event) => self.pass(event),
+            Input::Iterations(source) => {
+                if let Some(text) = self.iterations.turn_to(source) {
+                    self.record(now_s, TuningEvent::Iterations { text });
+                }
+            }
+            Input::IterationEnded { start_s, end_s, work } => {
+                let ended = self.iterations.add((start_s, end_s), work);
+                ended.into_iter().for_each(|iteration| self.tell_iteration(iteration));
+            }
             Input::Summary(summary) => self.tunlets.tell(&News::Summary(summary)),
             Input::Performance(numbers) => self.tunlets.tell(&News::Performance(numbers)),
             Input::Report { action, rank, report } => {
@@ -174,12 +184,15 @@ impl Conductor {
         let is_measuring = actor.and_then(|actor| self.measuring_rank(actor)) == Some(event.rank);
         let ended = if is_measuring { self.iterations.pass(&event) } else { None };
         self.tunlets.tell(&News::Event(event));
-        if let Some(iteration) = ended {
-            let (number, duration_s, work) =
-                (iteration.number, iteration.duration_s, iteration.work);
-            self.record(iteration.end_s, TuningEvent::Iteration { number, duration_s, work });
-            self.tunlets.tell(&News::Iteration(iteration));
+        ended.into_iter().for_each(|iteration| self.tell_iteration(iteration));
+    }
+
+    fn tell_iteration(&mut self, iteration: IterationNews) {
+        let IterationNews { number, end_s, duration_s, work } = iteration;
+        if self.iterations.is_recorded() {
+            self.record(end_s, TuningEvent::Iteration { number, duration_s, work });
         }
+        self.tunlets.tell(&News::Iteration(iteration));
     }
 
     /// Takes values read from the program; tunlets are told about those that the program has changed itself.
@@ -240,7 +253,7 @@ impl Conductor {
 
     fn tune(&mut self, now_s: f64) {
         loop {
-            if self.turn.is_none() && !self.open_turn(now_s) {
+            if self.turn.is_none() && (self.iterations.are_sought() || !self.open_turn(now_s)) {
                 return;
             }
             let Some(mut turn) = self.turn.take() else { return };

@@ -144,6 +144,26 @@ pub enum Replacement {
     Original,
 }
 
+/// MPI calls that a thread records for the tuner, beside those of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WatchedCalls {
+    /// None.
+    #[default]
+    None,
+    /// The next calls of the operations that are asked for.
+    Next {
+        /// Number of calls.
+        n_calls: u32,
+    },
+    /// Passages of one call site.
+    Site {
+        /// Return address in the process.
+        address: u64,
+        /// 2 to record every second passage, and so on.
+        every: u32,
+    },
+}
+
 /// Command to a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
@@ -201,6 +221,15 @@ pub enum Order {
         modules: Vec<Module>,
         /// Number of the variable, repeated in the answer, with location and type.
         variables: Vec<(u32, Location, ValueType)>,
+    },
+    /// Records MPI calls of a thread for the tuner; replaces what was asked for before.
+    Watch {
+        /// Index of the thread in the process's segment.
+        thread: u32,
+        /// The calls.
+        calls: WatchedCalls,
+        /// Set of operations that count as calls, a bit for each index in the table of `mpi-abi`.
+        operations: Vec<u64>,
     },
 }
 

@@ -96,9 +96,13 @@ pub(super) fn read_iteration<'a>(
     actors: &Named<Actor>,
     events: &Named<EventPoint>,
     findings: &mut Findings<'a>,
-) -> Option<IterationMark> {
+) -> Option<Iteration> {
     let node = fields.get("iteration")?;
     let mut item = Fields::of("`iteration`", node, findings)?;
+    if let Some(call) = item.word("call", findings) {
+        item.finish(findings);
+        return is_call_site(&call, findings).then(|| Iteration::Call(call.text.to_owned()));
+    }
     let start = item.need_word("start", "\"iteration_start\"", findings);
     let end = item.need_word("end", "\"iteration_end\"", findings);
     let work = item.word("work", findings);
@@ -114,7 +118,37 @@ pub(super) fn read_iteration<'a>(
     item.finish(findings);
     let (start, end) = (start_idx?, end_idx?);
     check_apart(&events.items[start], &events.items[end], &node.span(), findings);
-    Some(IterationMark { start, end, work: work.flatten() })
+    Some(Iteration::Events(IterationMark { start, end, work: work.flatten() }))
+}
+
+/// An iteration, as the description defines it.
+pub(super) enum Iteration {
+    /// From one event to another.
+    Events(IterationMark),
+    /// From one passage of a call site to the next.
+    Call(String),
+}
+
+/// Checks that a call site is written as `solve.c:120` or as `MPI_Allreduce in solve`.
+fn is_call_site(call: &Word<'_>, findings: &mut Findings<'_>) -> bool {
+    let is_line = |text: &str| {
+        text.rsplit_once(':').is_some_and(|(file, line)| {
+            !file.is_empty() && line.parse().is_ok_and(|line: u32| line != 0)
+        })
+    };
+    let is_call = match call.text.split_once(" in ") {
+        Some((operation, function)) => operation.starts_with("MPI_") && !function.is_empty(),
+        None => is_line(call.text),
+    };
+    if !is_call {
+        let sentence = format!(
+            "`call` of `iteration` is `{}`; write the line of an MPI call, such as `solve.c:120`, or its operation \
+             and function, such as `MPI_Allreduce in solve`",
+            call.text
+        );
+        findings.error(&call.at, sentence);
+    }
+    is_call
 }
 
 /// Checks that iterations are measured on one rank: several ranks have no common iteration.

@@ -201,6 +201,8 @@ fn an_iteration_is_measured_on_one_rank() {
           20: [iteration]: `iteration` starts and ends with event `start`; end it with another, such as the exit of `step`
         start = 'start'; end = 'end'; work = 'rows'
           23: 'rows': `work` is `rows`, which event `start` does not have; add it to its `attributes`
+        call = 'solve'
+          21: 'solve': `call` of `iteration` is `solve`; write the line of an MPI call, such as `solve.c:120`, or its operation and function, such as `MPI_Allreduce in solve`
         "#,
     );
 }

@@ -13,9 +13,11 @@ use wire::facts::{EventFacts, shapes};
 use wire::sum_builder::{BatchPositions, Calls, SumBatchBuilder, SumRequest, ThreadInput};
 use wire::{ProcessSum, Records};
 
-/// Returns whether a record belongs to a function or action, not to an MPI call.
+/// Returns whether a record belongs to a function, an action or the tuner, not to an MPI call of the trace.
 pub(super) fn is_function(record: &CallRecord) -> bool {
-    FunctionKind::Event as u16 <= record.kind && record.kind <= FunctionKind::Action as u16
+    let is_watched = record.kind == FunctionKind::Watched as u16;
+    let kinds = FunctionKind::Event as u16..=FunctionKind::Action as u16;
+    is_watched || kinds.contains(&record.kind)
 }
 
 /// Table of function events, created with its first row.

@@ -43,7 +43,7 @@ fn tunlet(name: &str) -> TunletSummary {
 
 fn decisions() -> Vec<DecisionSummary> {
     let factoring = "sigma/mu rose to 0.91 over the last 5 iterations";
-    let effect = |after| Effect { before_s: 1.0, after_s: after, change: after - 1.0 };
+    let effect = |after| Effect { before_s: 1.0, after_s: after, change: after - 1.0, noise: 0.0 };
     let first = DecisionSummary {
         decision: 0,
         t_s: 2.3,

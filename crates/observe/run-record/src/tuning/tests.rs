@@ -30,7 +30,7 @@ fn story() -> Vec<TuningLine> {
         points: vec!["F0".into()],
         n_ranks: 5,
     };
-    let effect = Effect { before_s: 1.0, after_s: 0.75, change: -0.25 };
+    let effect = Effect { before_s: 1.0, after_s: 0.75, change: -0.25, noise: 0.0 };
     vec![
         at(0.0, begin),
         at(1.5, TuningEvent::Iteration { number: 0, duration_s: 0.5, work: 100.0 }),

@@ -20,6 +20,17 @@ pub enum Input {
     Values(Vec<(usize, Value)>),
     /// A rank passed a measurement point.
     Event(EventNews),
+    /// News about the iterations of a program without described ones.
+    Iterations(IterationSource),
+    /// One of these iterations ended.
+    IterationEnded {
+        /// Time of its start, in s since the start of the run.
+        start_s: f64,
+        /// Time of its end, in s since the start of the run.
+        end_s: f64,
+        /// Amount of work.
+        work: f64,
+    },
     /// Sums over many passages of a measurement point.
     Summary(SummaryNews),
     /// Efficiencies of the last few seconds.
@@ -35,6 +46,22 @@ pub enum Input {
     },
     /// Passing of time.
     Tick,
+}
+
+/// Source of the iterations of a program whose description has none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IterationSource {
+    /// They are looked for; changes wait.
+    Sought,
+    /// A call of MPI ends each.
+    Found {
+        /// Sentence about the call.
+        text: String,
+        /// Duration of an iteration in s; 0 if it is not known yet.
+        duration_s: f64,
+    },
+    /// There are none, for the reason in this sentence.
+    Unknown(String),
 }
 
 /// Report of a rank about an action.

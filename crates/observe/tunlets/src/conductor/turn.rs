@@ -243,6 +243,7 @@ impl Conductor {
                 iteration: self.iterations.number_at(last_s),
             },
         );
+        self.iterations.note_change(last_s);
         let is_repeated = self.application.tuning_points[change.point].is_repeated;
         self.held[change.point] = is_repeated.then_some(first.new);
         self.tell_change(slot, change.point, &first, true);
@@ -277,6 +278,7 @@ impl Conductor {
         self.record(now_s, TuningEvent::Undone { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("taken back: {reason}"));
         if let Some(first) = done.first() {
+            self.iterations.note_change(first.time_s);
             self.tell_change(slot, change.point, first, false);
         }
         ChangeState::Over
@@ -325,7 +327,7 @@ impl Conductor {
             let first_s = held.iter().map(|held| held.0).fold(f64::INFINITY, f64::min);
             let last_s = held.iter().map(|held| held.1).fold(f64::NEG_INFINITY, f64::max);
             let limit = held.iter().map(|held| held.2).fold(f64::INFINITY, f64::min);
-            Trial::new(&self.iterations, &self.options, (first_s, last_s), limit)
+            Trial::new(&self.iterations, (first_s, last_s), limit)
         });
         match trial.look(&self.iterations, &self.options) {
             TrialProgress::Open => turn.trial = Some(trial),
@@ -338,7 +340,7 @@ impl Conductor {
                     let decision = change.decision;
                     self.record(now_s, TuningEvent::Effect { decision, effect });
                 }
-                let reason = in_words(effect.change);
+                let reason = in_words(&effect);
                 if is_good {
                     self.tunlets.trust(turn.slot);
                     self.keep(now_s, turn, &reason);

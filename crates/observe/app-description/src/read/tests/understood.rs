@@ -50,6 +50,17 @@ fn a_description_is_understood() {
 }
 
 #[test]
+fn a_call_may_end_an_iteration() {
+    for call in ["solve.c:120", "src/solve.f90:7", "MPI_Allreduce in cg::solve"] {
+        let application = understood(&format!("[iteration]\ncall = '{call}'\n"));
+        assert_eq!(
+            (application.iteration, application.iteration_call.as_deref()),
+            (None, Some(call))
+        );
+    }
+}
+
+#[test]
 fn other_changes_are_understood() {
     let point = |fields: &str| {
         let tail = format!("[[tuning_point]]\nname = 'p'\nactor = 'master'\n{fields}");

@@ -39,7 +39,9 @@ fn what_makes_iterations_slower_is_undone() {
     check_trial(&[1.0; 3], &[1.0, 1.04, 1.04, 9.0], &kept, 7);
     let undone = ["1 applied", "1 effect", "1 undone"];
     check_trial(&[1.0; 3], &[1.0, 1.1, 1.1, 1.1, 1.0], &undone, 50);
-    check_trial(&[9.0, 1.0, 1.0], &[1.0, 9.0, 1.0, 1.1, 1.0], &undone, 50);
+    check_trial(&[9.0, 1.0, 1.0], &[1.0, 9.0, 1.1, 1.1, 1.0], &undone, 50);
+    // They scatter more than they differ: more are awaited.
+    check_trial(&[9.0, 1.0, 1.0], &[1.0, 9.0, 1.0, 1.1, 1.0], &["1 applied"], 7);
     check_trial(&[1.0; 3], &[1.0, 1.0, 1.0], &["1 applied"], 7);
     check_trial(&[], &[1.0], &["1 applied", "1 kept"], 7);
 }
