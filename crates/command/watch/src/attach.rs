@@ -15,6 +15,7 @@ use crate::finish::finish;
 use crate::live;
 use crate::observation::{Observation, Subject, SubjectOrigin, facts};
 use crate::options::WatchOptions;
+use crate::stall::StallWatch;
 use crate::tuning::Tuning;
 use anyhow::Context;
 use clap::Args;
@@ -65,6 +66,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let tuning = tuning.context(BadDescription)?;
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.clone());
     let mut facts = facts(ranks.command(), options.watch.trace);
+    facts.attached = true;
     let subject = Subject { name: &ranks.name(), origin: SubjectOrigin::Attached };
     let observation = Observation::start(&options.watch, subject, tuning, &mut facts)?;
     let is_quiet = options.watch.output.quiet;
@@ -85,7 +87,9 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         warn(&format!("attached in {} ms", begun.elapsed().as_millis()));
     }
     attached.end_after(options.at_most.map(Duration::from_secs_f64));
-    watch(&mut attached, live::Show::new(&observation, &facts), options, terminal);
+    let mut stall = StallWatch::new(&observation.server, &facts, options.watch.stalled);
+    let show = live::Show::new(&observation, &facts, options.watch.stalled);
+    watch(&mut attached, (show, &mut stall), options, terminal);
     let problems = attached.leave(&observation);
     facts.wall_s = begun.elapsed().as_secs_f64();
     let goes_on = attached.is_alive();
@@ -96,7 +100,12 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 /// Watches until the job ends, or until a signal or `--for` ends the watch.
-fn watch(attached: &mut Attached, mut show: live::Show<'_>, options: &Options, terminal: Terminal) {
+fn watch(
+    attached: &mut Attached,
+    (mut show, stall): (live::Show<'_>, &mut StallWatch<'_>),
+    options: &Options,
+    terminal: Terminal,
+) {
     if options.watch.live && io::stdout().is_terminal() {
         show.view(attached, None, terminal);
     }
@@ -104,6 +113,9 @@ fn watch(attached: &mut Attached, mut show: live::Show<'_>, options: &Options, t
         show.print_lines(attached);
     }
     while !attached.has_ended() {
+        if !options.watch.output.quiet {
+            stall.tell();
+        }
         std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -23,4 +23,6 @@ mod programs;
 mod record;
 pub mod report;
 pub mod run;
+mod stack;
+mod stall;
 mod tuning;

@@ -9,6 +9,7 @@ mod capture;
 mod moment;
 
 use super::observation::Observation;
+use super::stall::StallWatch;
 pub(crate) use capture::Capture;
 use moment::Snapshots;
 use report::live::{KeyEffect, LiveScreen, LiveState, plain_line};
@@ -27,6 +28,8 @@ use user_io::terminal::Terminal;
 /// Time between two drawings of the view, and between plain lines.
 const DRAW_EVERY: Duration = Duration::from_millis(500);
 const LINE_EVERY: Duration = Duration::from_secs(1);
+/// Time without progress after which the view says why, in s; it may be wrong about a program that computes.
+const STALLED_S: f64 = 10.0;
 /// Longest wait for a key.
 const KEY_PATIENCE: Duration = Duration::from_millis(50);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -44,16 +47,28 @@ pub(crate) struct Show<'a> {
     moments: Snapshots,
     decisions: Decisions,
     server: &'a Server,
+    stall: StallWatch<'a>,
     command: String,
 }
 
 impl<'a> Show<'a> {
     /// Makes a display of this observation.
-    pub(crate) fn new(observation: &'a Observation, facts: &RunFacts) -> Self {
+    pub(crate) fn new(
+        observation: &'a Observation,
+        facts: &RunFacts,
+        stalled_s: Option<f64>,
+    ) -> Self {
+        let stall = StallWatch::new(&observation.server, facts, stalled_s.or(Some(STALLED_S)));
         let command = facts.command.join(" ");
         let decisions =
             Decisions { path: observation.record.tuning_path(), ..Decisions::default() };
-        Self { moments: Snapshots::new(facts), decisions, server: &observation.server, command }
+        Self {
+            moments: Snapshots::new(facts),
+            decisions,
+            server: &observation.server,
+            stall,
+            command,
+        }
     }
 
     /// Shows the view on the terminal until the program ends, the user leaves the view, or the file of the captured
@@ -89,6 +104,7 @@ impl<'a> Show<'a> {
                 let mut snapshot = self.moments.next(self.measured());
                 self.decisions.news();
                 snapshot.state.push_str(&self.decisions.in_short());
+                snapshot.waits = self.stall.standing();
                 snapshot.output = capture.map(Capture::take_lines).unwrap_or_default();
                 state.update(snapshot);
             }
@@ -112,6 +128,7 @@ impl<'a> Show<'a> {
                 for line in self.decisions.news() {
                     eprintln!("sintonia: {line}");
                 }
+                self.stall.tell();
                 let line = plain_line(&self.moments.next(self.measured()));
                 eprintln!("{line}{}", self.decisions.iteration());
             }

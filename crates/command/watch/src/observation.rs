@@ -215,7 +215,9 @@ fn serve(
     (facts, origin): (&RunFacts, SubjectOrigin),
 ) -> std::io::Result<Server> {
     let report_every = match () {
-        () if options.live => Duration::from_millis(500),
+        () if options.live || options.stalled.is_some_and(|after_s| after_s < 4.0) => {
+            Duration::from_millis(500)
+        }
         () if tuning.is_some() => REPORTS_FOR_TUNLETS,
         () => Duration::from_secs(2),
     };

@@ -21,6 +21,10 @@ pub struct WatchOptions {
     /// Show measurements while the program runs
     #[arg(long)]
     pub(crate) live: bool,
+    /// Time without progress in MPI calls after which it is told which rank waits where, for whom and since when; without
+    /// it, after a minute in which all ranks are inside MPI calls
+    #[arg(long, value_name = "SECONDS", value_parser = |text: &str| seconds(text, 1.0..=1e9))]
+    pub(crate) stalled: Option<f64>,
     /// Options for measuring functions and for tuning
     #[command(flatten)]
     pub(crate) tuner: TunerOptions,

@@ -17,6 +17,7 @@ use crate::limits;
 use crate::live;
 use crate::observation::{Observation, Subject, SubjectOrigin, facts};
 use crate::options::WatchOptions;
+use crate::stall::{StallWatch, Teller};
 use crate::tuning::Tuning;
 use clap::Args;
 use command::{Ending, Output, RunningCommand};
@@ -39,6 +40,7 @@ Examples:
   sintonia run --probe 'solve*' -- mpirun -np 4 ./program
   sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
   sintonia run --tunlet worker-count -- mpirun -np 5 ./of-the-master-worker-library
+  sintonia run --stalled 30 -- mpirun -np 4 ./program-that-hangs
   sintonia run --trace --out runs/today -- srun -n 64 ./program
   sintonia run --json -- ./job.sh > job.json";
 
@@ -94,7 +96,13 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     let started = Instant::now();
     let ending = match options.watch.live {
         true => show(&observation, &facts, options, terminal),
-        false => start_and_wait(&options.command, &observation.variables),
+        false => std::thread::scope(|scope| {
+            let stall = StallWatch::new(&observation.server, &facts, options.watch.stalled);
+            let teller = (!options.watch.output.quiet).then(|| Teller::start(scope, stall));
+            let ending = start_and_wait(&options.command, &observation.variables);
+            teller.into_iter().for_each(Teller::end);
+            ending
+        }),
     };
     facts.wall_s = started.elapsed().as_secs_f64();
     let ending = match ending {
@@ -150,13 +158,14 @@ fn show(
     if let Some(capture) = &mut capture {
         running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
         show_while_running(&mut running, |running| {
-            let show = show.insert(live::Show::new(observation, facts));
+            let show = show.insert(live::Show::new(observation, facts, options.watch.stalled));
             show.view(running, Some(capture), terminal);
         });
         capture.pass_on();
     }
     show_while_running(&mut running, |running| {
-        show.get_or_insert_with(|| live::Show::new(observation, facts)).print_lines(running);
+        let new = || live::Show::new(observation, facts, options.watch.stalled);
+        show.get_or_insert_with(new).print_lines(running);
     });
     let ending = running.wait();
     capture.into_iter().for_each(Capture::finish);

@@ -33,8 +33,10 @@ mod permission;
 mod remote;
 mod restart;
 mod routine;
+mod stack;
 mod tracee;
 
 pub use error::InjectError;
 pub use permission::forbidden;
 pub use remote::{CallInProcess, inject};
+pub use stack::{Stack, stack};

@@ -30,6 +30,8 @@ pub struct Snapshot {
     pub elapsed_s: f64,
     /// State of the run, in a word or two: `waiting for MPI`, `running`, `ending`.
     pub state: String,
+    /// Sentences about a standstill: for whom ranks wait; empty while the program goes on.
+    pub waits: Vec<String>,
     /// Number of nodes with ranks.
     pub n_nodes: usize,
     /// All ranks, by world and rank.

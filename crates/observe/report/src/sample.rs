@@ -262,6 +262,7 @@ pub fn snapshot(n_ranks: u32) -> Snapshot {
     Snapshot {
         elapsed_s: 12.5,
         state: "running".to_owned(),
+        waits: Vec::new(),
         n_nodes: summary.n_nodes,
         ranks: summary.ranks.iter().map(rank_now).collect(),
         so_far,

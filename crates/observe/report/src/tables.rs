@@ -9,7 +9,7 @@ use crate::{place, ranking};
 use display::ink::Tone;
 use display::table::{Align, Cell, Table};
 use display::text::{harmless, shorten};
-use run_record::summary::{OperationTotals, Region};
+use run_record::summary::{OperationTotals, Region, WaitingRanks};
 use run_record::{FunctionTotals, Summary};
 
 /// Text in place of a share.
@@ -56,7 +56,8 @@ pub(crate) struct Listing {
 
 /// Returns the tables that have rows, in the order of the report.
 pub(crate) fn all(summary: &Summary, medium: Medium) -> impl Iterator<Item = Listing> {
-    let all = [sampled::functions, functions, call_sites, sampled::callers, regions, operations];
+    let all =
+        [waits, sampled::functions, functions, call_sites, sampled::callers, regions, operations];
     all.into_iter().map(move |table| table(summary, medium)).filter(|listing| listing.n_rows != 0)
 }
 
@@ -78,6 +79,37 @@ pub(crate) fn worlds(summary: &Summary, medium: Medium) -> Listing {
         .with_rows(|_| String::new());
     let n_rows = summary.worlds.len();
     Listing { id: "worlds", title: "Worlds", note: "", table, n_rows, remarks: Vec::new() }
+}
+
+fn waits(summary: &Summary, medium: Medium) -> Listing {
+    let ranks = summary.hang.iter().flat_map(|hang| &hang.ranks);
+    let n_rows = ranks.clone().count();
+    let has_worlds = 1 < summary.worlds.len();
+    let table = waiting_ranks(ranks.take(medium.n_max(16, 1000)), has_worlds);
+    Listing {
+        id: "waits",
+        title: "Where the ranks were",
+        note: "when the command was ended",
+        table,
+        n_rows,
+        remarks: Vec::new(),
+    }
+}
+
+/// Returns a table of ranks in the same state.
+pub(crate) fn waiting_ranks<'a>(
+    ranks: impl Iterator<Item = &'a WaitingRanks>,
+    has_worlds: bool,
+) -> Table<String> {
+    Table::new(ranks)
+        .right("world", |group| Cell::from(group.world.to_string()))
+        .when(has_worlds)
+        .left("ranks", |group| Cell::from(harmless(&group.ranks)).tone(Tone::Strong))
+        .right("number", |group| Cell::count(group.n_ranks as u64))
+        .right("for at least", |group| Cell::seconds(group.since_s))
+        .left("waiting for", |group| harmless(&group.waits_for))
+        .name("in", |group| harmless(&group.state))
+        .with_rows(|_| String::new())
 }
 
 fn functions(summary: &Summary, medium: Medium) -> Listing {

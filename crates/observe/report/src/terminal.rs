@@ -10,6 +10,7 @@ mod resizes;
 mod tuning;
 
 pub use display::ink::Style;
+pub use display::units::seconds;
 
 use crate::efficiency::{Term, grade, terms};
 use crate::resizes::program_of;
@@ -18,12 +19,15 @@ use dealing_report::DealingReport;
 use display::bars;
 use display::ink::Tone;
 use display::text::{self, harmless};
-use display::units::{bytes, count, moment, percent, plural, seconds};
+use display::units::{bytes, count, moment, percent, plural};
 use page::{INDENT, Page};
 use resize_api::Resize;
 use run_record::Summary;
-use run_record::summary::{CommandOutcome, Finding, ToolCost};
+use run_record::summary::{CommandOutcome, Finding, Hang, ToolCost};
 use std::collections::BTreeMap;
+
+/// Largest number of groups of waiting ranks that are shown while a program runs.
+const N_WAITING_MAX: usize = 16;
 
 /// Paths of files about the run, for the last lines of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +113,17 @@ fn efficiency_line(page: &Page, term: &Term) -> String {
         text::right(&percent(term.value), 8),
         page.paint(tone, tone.grade()),
     )
+}
+
+/// Returns the explanation of ranks that wait: sentences, then a table of the ranks.
+pub fn hang_text(hang: &Hang) -> String {
+    const N_COLUMNS: usize = 118;
+    let sentences =
+        hang.sentences.iter().flat_map(|sentence| text::wrap(&harmless(sentence), N_COLUMNS));
+    let has_worlds = hang.ranks.iter().any(|ranks| ranks.world != 0);
+    let ranks = hang.ranks.iter().take(N_WAITING_MAX);
+    let table = tables::waiting_ranks(ranks, has_worlds).lines(N_COLUMNS, false);
+    sentences.chain(table).map(|line| format!("  {line}\n")).collect()
 }
 
 fn write_findings(page: &mut Page, summary: &Summary) {

@@ -166,6 +166,11 @@ impl Server {
         self.shared.with_intake(|intake| intake.processes().cloned().collect())
     }
 
+    /// Shows the last report of every process so far; the server takes nothing meanwhile.
+    pub fn each_process(&self, act: impl FnMut(&ProcessReport)) {
+        self.shared.with_intake(|intake| intake.processes().for_each(act));
+    }
+
     /// Returns the number of records lost so far between ring and disk.
     pub fn n_records_lost(&self) -> u64 {
         self.shared.with_intake(|intake| intake.n_records_lost)

@@ -51,6 +51,7 @@ fn snapshot(last: &Summary, now: &Summary, processes: &[ProcessReport]) -> Snaps
     Snapshot {
         elapsed_s: now.elapsed_s,
         state: state(now).to_owned(),
+        waits: Vec::new(),
         n_nodes: now.n_nodes,
         ranks: changes.iter().map(|change| rank_now(change, processes)).collect(),
         so_far: now.pop,

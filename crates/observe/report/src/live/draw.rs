@@ -249,7 +249,8 @@ const N_VALUES: usize = 25;
 
 fn overview(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
     let n_columns = usize::from(body.width);
-    let mut lines = vec![overview_titles(n_columns)];
+    let mut lines = waits(state, n_columns);
+    lines.push(overview_titles(n_columns));
     let now = terms(&state.snapshot.last_interval);
     let so_far = terms(&state.snapshot.so_far);
     let pairs =
@@ -269,6 +270,13 @@ fn overview(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
         n_columns,
     ));
     lines
+}
+
+/// Draws why the program stands still.
+fn waits(state: &LiveState, n_columns: usize) -> Vec<Line<'static>> {
+    let sentences = state.snapshot.waits.iter();
+    let lines = sentences.flat_map(|sentence| text::wrap(&text::harmless(sentence), n_columns));
+    lines.map(|line| Line::from(strong(line))).collect()
 }
 
 fn overview_titles(n_columns: usize) -> Line<'static> {

@@ -1,7 +1,9 @@
 //! Counters, texts, and blocks of threads.
 
 use crate::{pair, ring_crate};
+use events::{AwaitedRequest, CollectiveCalls, CommunicatorKey};
 use ring_crate::{Capacity, SegmentError, SegmentReader};
+use std::sync::atomic::Ordering;
 
 #[test]
 fn what_is_counted_is_read() {
@@ -71,6 +73,30 @@ fn the_call_in_progress_is_seen() {
     assert_eq!((in_call.operation, in_call.address, view.since_ticks()), (0, 0x10, 5));
     thread.leave(6);
     assert_eq!((view.in_call(), view.since_ticks()), (None, 6));
+    assert_eq!(view.last_call(), Some(in_call));
+}
+
+#[test]
+fn what_a_call_waits_for_is_seen() {
+    let pair = pair(1, 8, 0);
+    let (thread, view) = pair.thread();
+    let communicator = CommunicatorKey { id: 7, ordinal: 1 };
+    let made = AwaitedRequest { operation: 3, peer: 2, tag: 9, communicator };
+    thread.note_request(0x55, &made);
+    thread.count_collective(1, communicator, (4, 0x20));
+    thread.count_collective(1, communicator, (5, 0x30));
+    thread.enter(0, 0x10, 5);
+    thread.awaited().publish(communicator, (2, -1), 64);
+    thread.await_request(0, 0x55);
+    thread.await_request(1, 0x56);
+    thread.await_request(10_000, 0x57);
+    thread.awaited().n_requests.store(10_000, Ordering::Relaxed);
+    let awaited = view.awaited();
+    assert_eq!((awaited.communicator, awaited.peer, awaited.tag), (communicator, 2, -1));
+    assert_eq!((awaited.count, awaited.n_requests), (64, 10_000));
+    assert_eq!(awaited.requests, [made], "the second request was made elsewhere");
+    let calls = CollectiveCalls { communicator, n_calls: 2, operation: 5, address: 0x30 };
+    assert_eq!(pair.reader.collectives(), [calls]);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Random messages, as `proptest` strategies.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Cores, Moments, Peer, ProbePoint, ProcessKey, Rank,
-    RegionCounters, SampledTime, SizeHistogram, Ticks, Usage, ValueType, WorldId,
+    Awaited, AwaitedRequest, CallRecord, Clock, CollectiveCalls, CommunicatorId, CommunicatorKey,
+    Cores, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters, SampledTime, SizeHistogram,
+    Ticks, Usage, ValueType, WorldId,
 };
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -141,7 +142,7 @@ fn report() -> impl Strategy<Value = ProcessReport> {
             program,
             modules,
             communicators,
-            collectives: Vec::new(),
+            collectives: vec![CollectiveCalls { n_calls: large[0], ..CollectiveCalls::default() }],
             threads,
             usage: Usage { cpu_ns: reserved_bytes, n_reads: now, ..Usage::default() },
             cores: Cores { n_online: rank, quota: gone.then_some(1.5), ..Cores::default() },
@@ -163,12 +164,27 @@ fn thread() -> impl Strategy<Value = ThreadReport> {
             regions,
             peers,
             in_call: in_call.map(|(operation, address)| InCall { operation, address }),
+            awaited: in_call.map(|(operation, _)| awaited(operation, idx)),
+            last_call: in_call.map(|(operation, address)| InCall { operation, address }),
+            is_running: in_call.map(|(_, address)| address & 1 == 0),
             since: Ticks(counts[0]),
             calls_without_region: counts[1],
             n_written: counts[2],
             n_dropped: counts[3],
             ..ThreadReport::default()
         })
+}
+
+fn awaited(operation: u16, number: u32) -> Awaited {
+    let communicator = CommunicatorKey { id: number, ordinal: 1 };
+    let request = AwaitedRequest { operation, peer: number.cast_signed(), tag: -1, communicator };
+    Awaited {
+        communicator,
+        peer: -3,
+        n_requests: number,
+        requests: vec![request; 2],
+        ..Awaited::default()
+    }
 }
 
 fn region() -> impl Strategy<Value = RegionCounters> {

@@ -15,6 +15,7 @@ mod endings;
 mod experiment;
 mod failure_table;
 mod guide;
+mod hangs;
 mod instrument;
 mod killed;
 mod limits;
