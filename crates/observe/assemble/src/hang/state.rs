@@ -136,7 +136,7 @@ fn rank_state(
     let thread = rank.main_thread();
     let mut since_s = thread.map_or(0.0, |thread| since(thread.since.0));
     let doing = match thread {
-        _ if report.finalizing => {
+        _ if report.finalizing && !report.left => {
             since_s = report.finalize_begin.map_or(0.0, |begin| since(begin.0));
             Doing::Finalizing
         }
