@@ -27,8 +27,8 @@ pub(crate) struct Environment {
     pub(crate) trace: bool,
     /// True if ranks are to listen for orders.
     pub(crate) tune: bool,
-    /// True if call paths are sampled.
-    pub(crate) sample: bool,
+    /// Way of sampling call paths.
+    pub(crate) sample: &'static str,
     /// Capacities for each rank.
     pub(crate) ring_records: u32,
     pub(crate) regions: u32,
@@ -55,7 +55,7 @@ impl Environment {
             (place::LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
-            (place::SAMPLE, if self.sample { "1".into() } else { "0".into() }),
+            (place::SAMPLE, self.sample.into()),
         ];
         let preload = prepended(self.library.as_os_str(), before(place::PRELOAD));
         variables.push((place::PRELOAD, preload));
@@ -153,7 +153,7 @@ mod tests {
             out: "/out".into(),
             trace: true,
             tune: false,
-            sample: true,
+            sample: "events",
             ring_records: 64,
             regions: 32,
             threads: 2,

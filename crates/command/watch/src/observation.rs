@@ -160,7 +160,7 @@ impl Observation {
             out: record.dir().to_owned(),
             trace: options.trace,
             tune,
-            sample: !options.no_samples,
+            sample: options.sample.name(),
             ring_records: n_records.next_power_of_two(),
             regions: options.regions,
             threads: options.threads,

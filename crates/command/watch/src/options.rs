@@ -1,6 +1,6 @@
 //! Options for watching a program, whether it is started or attached to.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use user_io::option_value::seconds;
@@ -15,9 +15,10 @@ pub struct WatchOptions {
     /// of a function
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Do not sample the call paths of the computing
-    #[arg(long)]
-    pub(crate) no_samples: bool,
+    /// Sample the call paths of the computing: by performance events where the system allows them (the default); with
+    /// `--sample`, else by signals in the program; or not at all
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "events", default_missing_value = "auto")]
+    pub(crate) sample: SampleMode,
     /// Show measurements while the program runs
     #[arg(long)]
     pub(crate) live: bool,
@@ -44,6 +45,31 @@ pub struct WatchOptions {
     /// Threads of a rank that may call MPI at the same time; further ones are not observed
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) threads: u32,
+}
+
+/// Way of sampling call paths.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SampleMode {
+    /// By performance events, where the system allows them
+    Events,
+    /// By performance events, or else by signals
+    Auto,
+    /// By signals
+    Signals,
+    /// Not at all
+    Off,
+}
+
+impl SampleMode {
+    /// Returns the mode's name for ranks and collectors.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Auto => "auto",
+            Self::Signals => "signals",
+            Self::Off => "off",
+        }
+    }
 }
 
 /// Options for measuring functions and for tuning.

@@ -24,7 +24,7 @@ pub const OUT: &str = "SINTONIA_OUT";
 pub const TRACE: &str = "SINTONIA_TRACE";
 /// `1` if processes take orders.
 pub const TUNE: &str = "SINTONIA_TUNE";
-/// `1` if processes are sampled.
+/// `events` if processes are sampled by performance events, `auto` if else by signals, `signals` if by signals alone.
 pub const SAMPLE: &str = "SINTONIA_SAMPLE";
 /// Number of records in a thread's ring.
 pub const RECORDS: &str = "SINTONIA_RECORDS";
@@ -112,7 +112,7 @@ impl RunEnvironment {
             secret: Secret::from_hex(&text(SECRET)?)?,
             out: variable(OUT).map(PathBuf::from),
             started_by: text(STARTED_BY).unwrap_or_else(|_: EnvironmentError| "rank".to_owned()),
-            sample: text(SAMPLE).is_ok_and(|sample| sample == "1"),
+            sample: text(SAMPLE).is_ok_and(|sample| sample != "off"),
         })
     }
 

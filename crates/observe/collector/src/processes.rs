@@ -94,7 +94,7 @@ impl Processes {
         self.paths.insert(process.path.clone());
         self.index.insert(process.key, self.list.len());
         if process.stage.reached < Milestone::Gone {
-            self.sampler.follow(process.key);
+            self.sampler.follow(process.key, &process.path);
         }
         self.list.push(process);
     }

@@ -13,7 +13,7 @@ pub enum ExportError {
     #[error("`{0}` has no events: run again with `--trace`")]
     NotTraced(PathBuf),
     /// There are no samples to export.
-    #[error("`{0}` has no samples: run again without `--no-samples`, where the system allows them")]
+    #[error("`{0}` has no samples: run again with `--sample`")]
     NotSampled(PathBuf),
     /// The record has events, but none of this world.
     #[error("`{dir}` has no events of world {world}: give one of its worlds")]

@@ -41,6 +41,7 @@ mod options;
 mod pmpi;
 mod probes;
 mod process;
+mod sampling;
 mod signals;
 mod thread;
 mod usage;

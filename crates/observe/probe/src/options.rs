@@ -1,6 +1,7 @@
 //! The launcher's options for the probe: from the environment, or from a text when the probe is attached to
 //! a running process.
 
+use crate::sampling;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub(crate) struct Options {
     pub(crate) is_traced: bool,
     /// Whether the process executes orders.
     pub(crate) is_tuned: bool,
+    /// Whether the process samples itself.
+    pub(crate) is_sampled: bool,
     /// Number common to the ranks of one launcher.
     pub(crate) launch: String,
 }
@@ -68,6 +71,11 @@ impl Options {
             n_records: if is_traced || is_tuned { n_records } else { 0 },
             is_traced,
             is_tuned,
+            is_sampled: match text("SINTONIA_SAMPLE").as_deref() {
+                Some("signals") => true,
+                Some("auto") => !sampling::has_events(),
+                _ => false,
+            },
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })
     }

@@ -12,7 +12,9 @@ use crate::monitoring::{
 };
 use crate::options::Options;
 use crate::thread::tls;
-use crate::{binding, collector, communicators, cost, pmpi, probes, thread, usage};
+use crate::{
+    binding, collector, communicators, cost, pmpi, probes, sampling, thread, usage,
+};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter};
 use std::path::PathBuf;
@@ -79,6 +81,7 @@ fn start(identity: &Identity) -> bool {
     };
     attach_main(process);
     let control = process.options.is_tuned.then(|| process.listen()).flatten();
+    sampling::start(process);
     process.publish();
     if let Some(mut control) = control {
         control.listen_at_start();

@@ -8,6 +8,7 @@
 //! Calls that bypass these names: system calls, and calls inside the C library.
 #![allow(unsafe_code, reason = "stands between the program and its C library")]
 
+use crate::sampling;
 use instrument::{guard, live};
 use std::ffi::c_int;
 
@@ -96,6 +97,9 @@ unsafe extern "C" fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
+    if !new.is_null() {
+        sampling::yields(signal);
+    }
     // SAFETY: the program's own arguments.
     unsafe { guard::sigaction(real_sigaction, signal, new, old) }
 }
@@ -104,6 +108,7 @@ unsafe extern "C" fn sigaction(
 /// POSIX's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(signal: c_int, handler: Handler) -> Handler {
+    sampling::yields(signal);
     if !live::is_ours(signal) {
         // SAFETY: the program's own arguments.
         return unsafe { real_signal(signal, handler) };

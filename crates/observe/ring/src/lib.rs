@@ -27,6 +27,7 @@ pub mod layout;
 mod mapping;
 pub mod private;
 pub mod reader;
+pub mod samples;
 pub mod writer;
 
 pub use layout::{Capacity, LifeState};

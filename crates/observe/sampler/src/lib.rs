@@ -12,6 +12,7 @@
 //! Names of functions (`symbols`), sums over ranks (`assemble`).
 #![expect(unsafe_code, reason = "system calls, and memory that the kernel writes")]
 
+mod pace;
 mod paths;
 mod perf;
 mod process;

@@ -24,10 +24,10 @@ impl Default for Paths {
 }
 
 impl Paths {
-    /// Counts a sample; `path` is ordered from the interrupted function to the outermost one.
-    pub(crate) fn add(&mut self, path: &[u64], is_cut: bool) {
-        self.n_samples += 1;
-        self.n_cut += u64::from(is_cut);
+    /// Counts a sample that stands for `n` periods; `path` is ordered from the interrupted function to the outermost one.
+    pub(crate) fn add(&mut self, path: &[u64], is_cut: bool, n: u64) {
+        self.n_samples += n;
+        self.n_cut += if is_cut { n } else { 0 };
         let outermost = is_cut.then_some(&CUT);
         let mut at = 0;
         for address in outermost.into_iter().chain(path.iter().rev()) {
@@ -35,7 +35,7 @@ impl Paths {
             at = child;
         }
         if let Some(node) = self.nodes.get_mut(at as usize) {
-            node.samples += 1;
+            node.samples += n;
         }
     }
 
@@ -65,7 +65,7 @@ mod tests {
     #[track_caller]
     fn check(added: &[(&[u64], bool)], expected: &[(u32, u64, u64)]) {
         let mut paths = Paths::default();
-        added.iter().for_each(|(path, is_cut)| paths.add(path, *is_cut));
+        added.iter().for_each(|(path, is_cut)| paths.add(path, *is_cut, 1));
         let nodes = paths.nodes().iter().map(|node| (node.parent, node.address, node.samples));
         assert_eq!(nodes.collect::<Vec<_>>(), expected);
         assert_eq!(paths.n_samples, added.len() as u64);
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_path_without_room_is_counted_at_its_beginning() {
         let mut paths = Paths::default();
-        (0..N_NODES_MAX as u64 + 7).for_each(|address| paths.add(&[address + 100, 50], false));
+        (0..N_NODES_MAX as u64 + 7).for_each(|address| paths.add(&[address + 100, 50], false, 1));
         assert_eq!(paths.nodes().len(), N_NODES_MAX);
         assert_eq!(paths.nodes()[1].samples, 9);
     }

@@ -1,10 +1,12 @@
 //! Sampled process: its threads, its modules, and its call paths.
 
+use crate::pace::Pace;
 use crate::paths::Paths;
-use crate::perf::{PerfError, SAMPLES_PER_S, ThreadEvent};
+use crate::perf::{PerfError, RawSample, SAMPLES_PER_S, ThreadEvent};
 use crate::sections::SectionCache;
 use crate::unwind::ProcessUnwinder;
 use events::ProcessKey;
+use ring::samples::SampleReader;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use wire::samples::ProcessSamples;
@@ -19,8 +21,13 @@ const N_THREADS_MAX: usize = 1024;
 pub(crate) struct SampledProcess {
     key: ProcessKey,
     threads: BTreeMap<i32, ThreadEvent>,
+    /// Samples that the process takes of itself.
+    own: Option<SampleReader>,
     unwinder: ProcessUnwinder,
     paths: Paths,
+    pace: Pace,
+    /// Number of periods that a sample of the present interval stands for.
+    n_periods: u64,
     modules_read: Option<Instant>,
     /// Samples without room, of threads that have ended.
     n_lost: u64,
@@ -32,12 +39,15 @@ pub(crate) struct SampledProcess {
 }
 
 impl SampledProcess {
-    pub(crate) fn new(key: ProcessKey, now: Instant) -> Self {
+    pub(crate) fn new(key: ProcessKey, own: Option<SampleReader>, now: Instant) -> Self {
         Self {
             key,
             threads: BTreeMap::new(),
+            own,
             unwinder: ProcessUnwinder::new(),
             paths: Paths::default(),
+            pace: Pace::default(),
+            n_periods: 1,
             modules_read: None,
             n_lost: 0,
             cost: Duration::ZERO,
@@ -48,6 +58,10 @@ impl SampledProcess {
 
     /// Starts to sample new threads, and forgets those that have ended.
     pub(crate) fn scan_threads(&mut self) {
+        if let Some(own) = &self.own {
+            self.problem = own.refusal().map(|it| it.words().to_owned()).unwrap_or_default();
+            return;
+        }
         let living = thread_ids(self.key.pid);
         let ended = self.threads.extract_if(.., |tid, _| !living.contains(tid));
         self.n_lost += ended.map(|(_, event)| event.n_lost).sum::<u64>();
@@ -66,9 +80,25 @@ impl SampledProcess {
         }
     }
 
+    /// Counts the samples of the last interval, and begins the next one; `is_scan` says that threads may be new.
+    pub(crate) fn next_interval(&mut self, files: &mut SectionCache, now: Instant, is_scan: bool) {
+        self.read(files, now);
+        if is_scan && self.own.is_none() {
+            self.pace.adapt(self.key.pid, &thread_ids(self.key.pid));
+        }
+        let is_sampled = self.pace.begin_interval();
+        if !is_sampled {
+            let ended = std::mem::take(&mut self.threads);
+            self.n_lost += ended.into_values().map(|event| event.n_lost).sum::<u64>();
+        } else if is_scan || self.threads.is_empty() {
+            self.scan_threads();
+        }
+        self.n_periods = self.pace.n_periods();
+    }
+
     /// Returns whether it is of no use to look at the process again.
     pub(crate) fn is_refused(&self) -> bool {
-        self.threads.is_empty() && !self.problem.is_empty()
+        self.own.is_none() && self.threads.is_empty() && !self.problem.is_empty()
     }
 
     /// Counts the samples that have arrived.
@@ -76,14 +106,16 @@ impl SampledProcess {
         if self.modules_read.is_none() {
             self.read_modules(files, now);
         }
-        let Self { threads, unwinder, paths, .. } = self;
+        let Self { threads, own, unwinder, paths, n_periods, .. } = self;
         let mut is_outside = false;
-        for event in threads.values_mut() {
-            event.read(|sample| {
-                let path = unwinder.path(sample);
-                is_outside |= path.is_outside;
-                paths.add(path.addresses, path.is_cut);
-            });
+        let mut take = |sample: &RawSample<'_>| {
+            let path = unwinder.path(sample);
+            is_outside |= path.is_outside;
+            paths.add(path.addresses, path.is_cut, *n_periods);
+        };
+        threads.values_mut().for_each(|event| event.read(&mut take));
+        if let Some(own) = own {
+            own.read(|registers, stack| take(&RawSample { registers: *registers, stack }));
         }
         // A library may have been loaded; the next samples profit from it.
         if is_outside {
@@ -115,7 +147,9 @@ impl SampledProcess {
             node: String::new(),
             period_ns: 1_000_000_000 / SAMPLES_PER_S,
             samples: self.paths.n_samples,
-            lost: self.n_lost + self.threads.values().map(|event| event.n_lost).sum::<u64>(),
+            lost: self.n_lost
+                + self.own.as_ref().map_or(0, SampleReader::n_lost)
+                + self.threads.values().map(|event| event.n_lost).sum::<u64>(),
             cut: self.paths.n_cut,
             cost_ns: u64::try_from(self.cost.as_nanos()).unwrap_or(u64::MAX),
             problem: self.problem.clone(),

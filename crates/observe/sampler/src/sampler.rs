@@ -3,8 +3,10 @@
 use crate::process::SampledProcess;
 use crate::sections::SectionCache;
 use events::ProcessKey;
+use ring::samples::{SUFFIX, SampleReader};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -46,8 +48,9 @@ impl Sampler {
         Self { shared: None, is_off: true }
     }
 
-    /// Starts to sample a process.
-    pub fn follow(&mut self, process: ProcessKey) {
+    /// Starts to sample the process whose segment is the file `segment`. If it takes samples of itself, in a file beside
+    /// that, these are read, and the file is removed.
+    pub fn follow(&mut self, process: ProcessKey, segment: &Path) {
         if self.is_off {
             return;
         }
@@ -56,7 +59,10 @@ impl Sampler {
         if N_PROCESSES_MAX <= state.processes.len() {
             return;
         }
-        let mut sampled = SampledProcess::new(process, Instant::now());
+        let path = segment.with_extension(SUFFIX);
+        let own = SampleReader::open(&path);
+        std::fs::remove_file(path).ok();
+        let mut sampled = SampledProcess::new(process, own, Instant::now());
         sampled.scan_threads();
         state.processes.insert(process, sampled);
         drop(state);
@@ -112,10 +118,7 @@ fn read_all(shared: &Shared) {
         let State { processes, files, .. } = &mut *state;
         for sampled in processes.values_mut().filter(|it| !it.is_refused()) {
             let before = cpu_time();
-            sampled.read(files, now);
-            if is_scan {
-                sampled.scan_threads();
-            }
+            sampled.next_interval(files, now, is_scan);
             sampled.cost += cpu_time().saturating_sub(before);
         }
         state = match state.processes.is_empty() {
@@ -152,7 +155,7 @@ mod tests {
             Command::new("sh").args(["-c", loop_forever]).stdin(Stdio::null()).spawn().unwrap();
         let key = ProcessKey { pid: child.id(), started: 1 };
         let mut sampler = Sampler::default();
-        sampler.follow(key);
+        sampler.follow(key, Path::new("/nowhere/1.segment"));
         let deadline = Instant::now() + Duration::from_secs(20);
         let found = loop {
             let found = sampler.samples(key, true);

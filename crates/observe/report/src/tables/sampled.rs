@@ -13,7 +13,9 @@ pub(super) fn functions(summary: &Summary, medium: Medium) -> Listing {
     let none = Sampling::default();
     let sampling = summary.sampling.as_ref().unwrap_or(&none);
     let has_ranks = 1 < summary.n_ranks;
-    let table = Table::new(sampling.functions.iter().take(medium.n_max(10, 300)))
+    // Functions that only call others are in the call paths.
+    let computing = || sampling.functions.iter().filter(|it| 0.0 < it.self_s);
+    let table = Table::new(computing().take(medium.n_max(10, 300)))
         .name("function", |it| {
             Cell::from(place::function(&it.place)).hint(place::function(&it.place))
         })
@@ -33,7 +35,7 @@ pub(super) fn functions(summary: &Summary, medium: Medium) -> Listing {
         title: "Functions that compute",
         note: "samples of processor time outside of MPI",
         table,
-        n_rows: sampling.functions.len(),
+        n_rows: computing().count(),
         remarks: remarks(sampling),
     }
 }

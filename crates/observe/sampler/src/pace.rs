@@ -1,0 +1,112 @@
+//! Share of the time in which a process is sampled: each switch between threads costs more while it is.
+//!
+//! A process that switches often is sampled in a part of the intervals between two readings only, and each sample then
+//! stands for several.
+
+use std::fs;
+
+/// Number of switches per second of processor time from which on sampling would cost more than 0.4 % of it, at 1.5 us each.
+const SWITCHES_PER_S_MAX: u64 = 2700;
+/// Maximum number of intervals of which one is sampled.
+const N_INTERVALS_MAX: u64 = 50;
+/// Maximum number of threads that are looked at.
+const N_THREADS_MAX: usize = 32;
+/// Processor time in ns below which a rate is not known.
+const CPU_NS_MIN: u64 = 20_000_000;
+
+/// Pace of a process's samples.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Number of intervals of which one is sampled.
+    n_intervals: u64,
+    interval: u64,
+    /// Processor time in ns and number of switches when last looked at.
+    last: Option<(u64, u64)>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { n_intervals: 1, interval: 0, last: None }
+    }
+}
+
+impl Pace {
+    /// Begins the next interval; returns whether it is sampled.
+    pub(crate) fn begin_interval(&mut self) -> bool {
+        self.interval += 1;
+        self.interval.is_multiple_of(self.n_intervals)
+    }
+
+    /// Number of periods that a sample of the present interval stands for.
+    pub(crate) fn n_periods(&self) -> u64 {
+        self.n_intervals
+    }
+
+    /// Adapts the pace to the number of switches of these threads since the last time.
+    pub(crate) fn adapt(&mut self, pid: u32, tids: &[i32]) {
+        let (mut cpu_ns, mut n_switches) = (0_u64, 0_u64);
+        for tid in tids.iter().take(N_THREADS_MAX) {
+            let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat"));
+            let (cpu, switches) = text.ok().as_deref().and_then(parse).unwrap_or_default();
+            cpu_ns = cpu_ns.saturating_add(cpu);
+            n_switches = n_switches.saturating_add(switches);
+        }
+        let Some((cpu_before, switches_before)) = self.last else {
+            self.last = Some((cpu_ns, n_switches));
+            return;
+        };
+        let cpu = cpu_ns.saturating_sub(cpu_before);
+        if cpu_ns < cpu_before || CPU_NS_MIN <= cpu {
+            self.last = Some((cpu_ns, n_switches));
+        }
+        if CPU_NS_MIN <= cpu {
+            self.n_intervals = n_intervals(n_switches.saturating_sub(switches_before), cpu);
+        }
+    }
+}
+
+/// Returns the number of intervals of which one is sampled, given switches in a processor time.
+fn n_intervals(n_switches: u64, cpu_ns: u64) -> u64 {
+    let per_s = n_switches.saturating_mul(1_000_000_000) / cpu_ns.max(1);
+    per_s.div_ceil(SWITCHES_PER_S_MAX).clamp(1, N_INTERVALS_MAX)
+}
+
+/// Parses processor time in ns, time waiting for a processor in ns, and number of times that the thread was switched to.
+fn parse(schedstat: &str) -> Option<(u64, u64)> {
+    let mut numbers = schedstat.split_ascii_whitespace().map(str::parse::<u64>);
+    let (cpu_ns, _waiting_ns, n_switches) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    Some((cpu_ns.ok()?, n_switches.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(n_switches: u64, cpu_ns: u64, expected: u64) {
+        assert_eq!(n_intervals(n_switches, cpu_ns), expected);
+    }
+
+    #[test]
+    fn a_process_that_switches_often_is_sampled_less() {
+        check(0, 1_000_000_000, 1);
+        check(2700, 1_000_000_000, 1);
+        check(27_000, 1_000_000_000, 10);
+        check(2700, 100_000_000, 10);
+        check(u64::MAX, 1, 50);
+    }
+
+    #[test]
+    fn times_and_switches_are_read() {
+        assert_eq!(parse("123 45 6\n"), Some((123, 6)));
+        assert_eq!(parse("123 45\n"), None);
+    }
+
+    #[test]
+    fn one_of_the_intervals_is_sampled() {
+        let mut pace = Pace { n_intervals: 3, ..Pace::default() };
+        let sampled = (0..9).filter(|_| pace.begin_interval()).count();
+        assert_eq!(sampled, 3);
+        assert!((0..9).all(|_| Pace::default().begin_interval()));
+    }
+}
