@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Order, OrderAnswer};
 
-pub(crate) use control_thread::{name_and_mark, start};
+pub(crate) use control_thread::{name_and_mark, start, start_with, wait_while};
 
 /// Longest wait of `MPI_Init` for the plan without a collector.
 const LONGEST_START_ALONE: Duration = Duration::from_secs(3);

@@ -1,10 +1,18 @@
 //! The launcher's options for the probe: from the environment, or from a text when the probe is attached to
 //! a running process.
 
-use crate::sampling;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+
+/// Condition under which a process takes samples of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SelfSampling {
+    Never,
+    /// Where the system allows no performance events.
+    WithoutEvents,
+    Always,
+}
 
 /// Options for this process.
 #[derive(Debug)]
@@ -25,8 +33,8 @@ pub(crate) struct Options {
     pub(crate) is_traced: bool,
     /// Whether the process executes orders.
     pub(crate) is_tuned: bool,
-    /// Whether the process samples itself.
-    pub(crate) is_sampled: bool,
+    /// Whether the process takes samples of itself.
+    pub(crate) self_sampling: SelfSampling,
     /// Number common to the ranks of one launcher.
     pub(crate) launch: String,
 }
@@ -71,10 +79,10 @@ impl Options {
             n_records: if is_traced || is_tuned { n_records } else { 0 },
             is_traced,
             is_tuned,
-            is_sampled: match text("SINTONIA_SAMPLE").as_deref() {
-                Some("signals") => true,
-                Some("auto") => !sampling::has_events(),
-                _ => false,
+            self_sampling: match text("SINTONIA_SAMPLE").as_deref() {
+                Some("signals") => SelfSampling::Always,
+                Some("auto") => SelfSampling::WithoutEvents,
+                _ => SelfSampling::Never,
             },
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })

@@ -12,9 +12,7 @@ use crate::monitoring::{
 };
 use crate::options::Options;
 use crate::thread::tls;
-use crate::{
-    binding, collector, communicators, cost, pmpi, probes, sampling, thread, usage,
-};
+use crate::{binding, collector, communicators, cost, pmpi, probes, sampling, thread, usage};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter};
 use std::path::PathBuf;

@@ -9,8 +9,9 @@
 //! - The handler takes no lock, allocates nothing, keeps `errno`, and reads only memory that the system finds readable.
 #![allow(unsafe_code, reason = "signals, timers, and the stack of the interrupted thread")]
 
-use crate::control::control_thread;
+use crate::control;
 use crate::monitoring::{Process, is_running};
+use crate::options::SelfSampling;
 use ring::samples::{N_REGISTERS, Refusal, SUFFIX, SampleWriter};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// User time of a thread between two samples, in ns.
-pub(crate) const PERIOD_NS: i64 = 1_000_000_000 / 99;
+const PERIOD_NS: i64 = 1_000_000_000 / 99;
 /// Time between two looks for new threads.
 const SCAN_EVERY: Duration = Duration::from_millis(250);
 /// Mark of our timers' signals.
@@ -41,7 +42,7 @@ fn user_time_of(tid: i32) -> i32 {
 }
 
 /// Returns whether the system allows performance events, which need nothing in this process.
-pub(crate) fn has_events() -> bool {
+fn has_events() -> bool {
     const ATTRIBUTE_BYTES: u64 = 64;
     const TASK_CLOCK: u64 = 1;
     const EXCLUDE_KERNEL: u64 = 1 << 5;
@@ -62,7 +63,12 @@ pub(crate) fn has_events() -> bool {
 
 /// Starts to sample all threads, if that was asked for.
 pub(crate) fn start(process: &'static Process) {
-    if !process.options.is_sampled || !WRITER.load(Ordering::Acquire).is_null() {
+    let is_wanted = match process.options.self_sampling {
+        SelfSampling::Never => false,
+        SelfSampling::WithoutEvents => !has_events(),
+        SelfSampling::Always => true,
+    };
+    if !is_wanted || !WRITER.load(Ordering::Acquire).is_null() {
         return;
     }
     let path = process.segment.path().with_extension(SUFFIX);
@@ -74,7 +80,7 @@ pub(crate) fn start(process: &'static Process) {
     };
     SIGNAL.store(signal, Ordering::Release);
     WRITER.store(std::ptr::from_ref(writer).cast_mut(), Ordering::Release);
-    if control_thread::start_with(Box::new(move || keep_timers(signal, writer))).is_err() {
+    if control::start_with(Box::new(move || keep_timers(signal, writer))).is_err() {
         writer.refuse(Refusal::NoTimer);
     }
 }
@@ -180,7 +186,7 @@ fn keep_timers(signal: c_int, writer: &SampleWriter) {
                 }
             }
         }
-        control_thread::wait_while(&BELL, 0, SCAN_EVERY);
+        control::wait_while(&BELL, 0, SCAN_EVERY);
     }
     TIMERS.iter().for_each(Timer::disarm);
 }
@@ -192,13 +198,14 @@ fn thread_ids() -> Vec<i32> {
 
 extern "C" fn on_signal(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes a readable description.
-    let code = unsafe { (*info).si_code };
-    // SAFETY: as above; for signals of other origin the value is compared only.
-    let value = unsafe { (*info).si_value() };
-    let is_ours = code == libc::SI_TIMER && value.sival_ptr.addr() == MARK;
+    let info = unsafe { &*info };
+    // SAFETY: for signals of other origin the value is compared only.
+    let value = unsafe { info.si_value() };
+    let is_ours = info.si_code == libc::SI_TIMER && value.sival_ptr.addr() == MARK;
     let Some(writer) = writer().filter(|_| is_ours) else { return };
     // SAFETY: the kernel passes the interrupted thread's state to a handler with `SA_SIGINFO`.
-    let registers = unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    let registers = &context.uc_mcontext.gregs;
     let sample = ORDER.map(|register| registers[register].cast_unsigned());
     // SAFETY: the calling thread's own word.
     let errno = unsafe { libc::__errno_location() };
