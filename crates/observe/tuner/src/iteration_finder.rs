@@ -29,8 +29,8 @@ const LONGEST_ATTEMPT_S: f64 = 60.0;
 const SHORTEST_S: f64 = 0.01;
 /// Most passages for one record.
 const N_JOINED_MAX: f64 = 1e6;
-/// Time in s, and durations of an iteration, without a passage after which the loop is over.
-const SILENCE: (f64, f64) = (2.0, 20.0);
+/// Time in s, and durations of the longest iteration, without a passage after which the loop is over.
+const SILENCE: (f64, f64) = (5.0, 10.0);
 
 /// Result of a step: an order for a rank, or news for the conductor.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,8 +76,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     address: u64,
-    /// Duration of an iteration in s; 0 if it is not known yet.
-    duration_s: f64,
+    /// Duration of the longest iteration in s; 0 if it is not known yet.
+    longest_s: f64,
     /// Calls in an iteration; 1 if not known.
     n_calls: f64,
     is_per_call: bool,
@@ -158,9 +158,7 @@ impl IterationFinder {
             State::Measuring { mark, last_s, heard_s } => {
                 *heard_s = now_s;
                 let start_s = last_s.replace(end_s)?;
-                if mark.duration_s <= 0.0 {
-                    mark.duration_s = end_s - start_s;
-                }
+                mark.longest_s = mark.longest_s.max(end_s - start_s);
                 let work = if mark.is_per_call { heard.n_calls as f64 / mark.n_calls } else { 1.0 };
                 Some(Step::Tell(Input::IterationEnded { start_s, end_s, work }))
             }
@@ -191,7 +189,7 @@ impl IterationFinder {
                 self.look(now_s, name)
             }
             State::Measuring { mark, heard_s, .. }
-                if SILENCE.0.max(SILENCE.1 * mark.duration_s) < now_s - heard_s =>
+                if SILENCE.0.max(SILENCE.1 * mark.longest_s) < now_s - heard_s =>
             {
                 self.n_failures = 0;
                 self.state = State::Waiting { until_s: now_s };
@@ -263,7 +261,7 @@ impl IterationFinder {
             1e3 * duration_s,
         );
         let order = order(*rank, *thread, WatchedCalls::Site { address, every }, is_call);
-        let mark = Mark { address, duration_s, n_calls, is_per_call };
+        let mark = Mark { address, longest_s: duration_s, n_calls, is_per_call };
         self.state = State::Measuring { mark, last_s: None, heard_s: now_s };
         (self.n_failures, self.has_told) = (0, true);
         let source = IterationSource::Found { text, duration_s };
@@ -293,7 +291,7 @@ impl IterationFinder {
                 if is_meant(described, operation, &place) {
                     let text = format!("an iteration is one passage of {operation} in {place}");
                     let (address, every) = (region.address, 1);
-                    let mark = Mark { address, duration_s: 0.0, n_calls: 1.0, is_per_call: false };
+                    let mark = Mark { address, longest_s: 0.0, n_calls: 1.0, is_per_call: false };
                     self.state = State::Measuring { mark, last_s: None, heard_s: now_s };
                     let calls = WatchedCalls::Site { address, every };
                     let source = IterationSource::Found { text, duration_s: 0.0 };
@@ -398,8 +396,9 @@ mod tests {
             Step::Order(Rank(rank), Order::Watch { thread, calls, .. }) => {
                 format!("{rank}.{thread}: {calls:?}")
             }
-            Step::Tell(Input::Iterations(IterationSource::Found { text, .. })) => text.clone(),
-            Step::Tell(Input::Iterations(IterationSource::Unknown(text))) => text.clone(),
+            Step::Tell(Input::Iterations(
+                IterationSource::Found { text, .. } | IterationSource::Unknown(text),
+            )) => text.clone(),
             other => format!("{other:?}"),
         };
         steps.iter().map(words).collect()
@@ -429,8 +428,8 @@ mod tests {
         let ended = Input::IterationEnded { start_s: 0.512, end_s: 0.524, work: 1.0 };
         assert_eq!(hear(&mut finder, &record(mark.address, 524, 12)), Some(Step::Tell(ended)));
         assert_eq!(finder.pass_time(1.0, named), []);
-        assert_eq!(finder.pass_time(3.0, named).len(), 1, "it is over");
-        assert_eq!(finder.pass_time(3.0, named).len(), 1, "and another is looked for");
+        assert_eq!(finder.pass_time(6.0, named).len(), 1, "it is over");
+        assert_eq!(finder.pass_time(6.0, named).len(), 1, "and another is looked for");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) struct Period {
     pub(crate) operation: u16,
     /// Passages of the call site in an iteration.
     pub(crate) every: u32,
-    /// Median duration in s.
+    /// Mean duration in s: where ranks wait for cores, few iterations take most of the time.
     pub(crate) duration_s: f64,
     /// Median number of calls.
     pub(crate) n_calls: f64,
@@ -148,7 +148,7 @@ impl<'a> Sequence<'a> {
             address: last.address,
             operation: last.operation,
             every: u32::try_from(every).ok()?,
-            duration_s: median(durations_s.iter().copied())?,
+            duration_s: durations_s.iter().sum::<f64>() / durations_s.len() as f64,
             n_calls: median(n_calls.iter().copied())?,
             share,
             is_per_call: spread(&per_call) < 0.8 * spread(&durations_s) && 0.0 < spread(&n_calls),
@@ -215,7 +215,11 @@ mod tests {
     fn check(text: &str, expected: Option<(&str, u32, f64)>) {
         let found = find(&calls(text));
         let found = found.map(|found| {
-            (char::from_u32(found.address as u32).unwrap(), found.every, found.n_calls)
+            (
+                char::from_u32(u32::try_from(found.address).unwrap()).unwrap(),
+                found.every,
+                found.n_calls,
+            )
         });
         match (found, expected) {
             (Some((letter, every, n_calls)), Some((letters, e, n))) => {
@@ -267,7 +271,7 @@ mod tests {
         let text = ("p".to_owned() + &"dha".repeat(20)).repeat(10);
         let slow = calls(&text).into_iter().map(|call| Call { end_s: 20.0 * call.end_s, ..call });
         let found = find(&slow.collect::<Vec<_>>()).unwrap();
-        assert_eq!(found.n_calls, 3.0);
+        assert!((found.n_calls - 3.0).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
@@ -278,7 +282,7 @@ mod tests {
         let mut state = 1_u32;
         let mut letter = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            char::from(b'A' + (state >> 27) as u8)
+            char::from(b'A' + u8::try_from(state >> 27).unwrap())
         };
         let text: String = (0..200).map(|_| letter()).collect();
         check(&text, None);

@@ -1,5 +1,7 @@
 //! The tuner: feeds news to the conductor, and carries out its orders and lines.
 
+mod answers;
+
 use crate::actions::Actions;
 use crate::directory::{Directory, Key, SeenReport};
 use crate::iteration_finder::{IterationFinder, Step};
@@ -13,14 +15,11 @@ use crate::warnings::Warnings;
 use crate::{NodeInput, Outlet, TuningOptions};
 use events::decoding::{DecodedRecord, Decoder, Passage};
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
-use events::{ActionRecord, CodeAddress, Rank, Ticks};
+use events::{CodeAddress, Rank, Ticks};
 use std::collections::VecDeque;
 use tunlets::conductor::{ActionReport, Conductor, Input, IterationSource, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
-use wire::{
-    EventFacts, Order, OrderAnswer, ProbedFunction, ProcessReport, Records, SummaryBatch,
-    ToCollector,
-};
+use wire::{EventFacts, Order, ProbedFunction, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Tuner of a run; see the crate's documentation.
 pub struct Tuner<O> {
@@ -331,60 +330,6 @@ impl<O: Outlet> Tuner<O> {
             let news = SummaryNews { event, span_s, n_ranks, attributes, duration_s };
             self.feed(Input::Summary(news));
         }
-    }
-
-    fn take_answer(&mut self, key: &Key, answer: OrderAnswer) {
-        self.order_queue.hear(key, &answer);
-        let rank = self.directory.rank(key);
-        match (answer, rank) {
-            (OrderAnswer::Installed { refused, warnings, .. }, _) => {
-                for (site, reason) in refused.iter().chain(&warnings) {
-                    self.hear_of_site(key, *site, reason);
-                }
-                if let Some(rank) = rank {
-                    self.actions.fail(rank, refused);
-                }
-            }
-            (OrderAnswer::Values { values }, _) => {
-                let values = self.value_reader.hear(&values, &self.plan);
-                self.feed(Input::Values(values));
-                self.open();
-            }
-            (OrderAnswer::Detached { refused }, _) => {
-                refused.iter().for_each(|(site, reason)| self.hear_of_site(key, *site, reason));
-            }
-            (OrderAnswer::Ready { action, n_hits, old }, Some(rank)) => {
-                if let Some(old) = self.actions.value(&self.plan, action, rank, old) {
-                    let report = ActionReport::Ready { n_hits, old };
-                    self.feed(Input::Report { action, rank, report });
-                }
-            }
-            (OrderAnswer::Refused { action, reason }, Some(rank)) => {
-                self.feed(Input::Report { action, rank, report: ActionReport::Failed(reason) });
-            }
-            (OrderAnswer::Withdrawn { action, n_done }, Some(rank)) => {
-                let report = ActionReport::Withdrawn { n_done };
-                self.feed(Input::Report { action, rank, report });
-            }
-            (
-                OrderAnswer::Ready { .. }
-                | OrderAnswer::Refused { .. }
-                | OrderAnswer::Withdrawn { .. },
-                None,
-            ) => {}
-        }
-    }
-
-    fn acknowledge(&mut self, rank: Rank, key: &Key, done: &ActionRecord) {
-        self.order_queue.done(key, done.action);
-        let at = (rank, self.time_s(key, done.ticks));
-        let Some((report, replaced)) = self.actions.acknowledge(&self.plan, at, done) else {
-            return;
-        };
-        if let Some(action) = replaced {
-            self.order(&[rank], &Order::Withdraw { action });
-        }
-        self.feed(Input::Report { action: done.action, rank, report });
     }
 
     /// Feeds an input to the conductor and carries out its outputs.

@@ -171,7 +171,6 @@ fn thread() -> impl Strategy<Value = ThreadReport> {
             calls_without_region: counts[1],
             n_written: counts[2],
             n_dropped: counts[3],
-            ..ThreadReport::default()
         })
 }
 

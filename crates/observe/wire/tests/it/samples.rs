@@ -14,7 +14,6 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use wire::control::{
     ActionEffect, Attribute, Location, Module, Replacement, Site, SitePoint, ValueOrigin,
-    WatchedCalls,
 };
 use wire::{
     CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, OrderAnswer, PROTOCOL,
@@ -138,11 +137,6 @@ fn orders() -> Vec<Order> {
         Order::Withdraw { action: 7 },
         Order::Go,
         Order::Detach,
-        Order::Watch {
-            thread: 0,
-            calls: WatchedCalls::Site { address: 64, every: 3 },
-            operations: vec![5, 0, 1 << 63],
-        },
         Order::Read { modules: modules.clone(), variables: vec![(0, at, ValueType::I32)] },
     ]);
     orders
