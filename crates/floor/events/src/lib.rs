@@ -16,6 +16,7 @@ pub mod function;
 pub mod identity;
 pub mod memory_map;
 pub mod moments;
+pub mod openmp;
 pub mod size_histogram;
 pub mod source;
 pub mod statistics;
@@ -29,6 +30,7 @@ pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 pub use memory_map::{CodeAddress, MapsProblem, ModuleMap};
 pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
+pub use openmp::OpenMpCounters;
 pub use size_histogram::SizeHistogram;
 pub use source::SourceLocation;
 pub use statistics::{

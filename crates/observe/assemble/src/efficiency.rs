@@ -3,11 +3,13 @@
 //! A world's efficiencies are TALP's (`models::pop`). A job script may run several programs, and a program may
 //! spawn others: the efficiency of the whole run is the mean over its worlds, weighted by their rank time (ranks
 //! times elapsed time). Parallel efficiency thus keeps its meaning for one world: the useful time of all ranks
-//! divided by the time they existed. Load balance is defined so that the product holds: parallel efficiency
-//! divided by communication efficiency.
+//! divided by the time they existed. Load balance is defined so that the product holds: MPI parallel efficiency
+//! divided by communication efficiency. The factor of OpenMP is what remains of parallel efficiency; it is not split
+//! over several worlds.
 
+use super::openmp::team_time;
 use super::roster::{RankProcess, Roster};
-use models::pop::{self, RankTime};
+use models::pop::{self, OpenMpEfficiencies, RankTime, TeamTime};
 use run_record::summary::Efficiencies;
 
 /// Returns the efficiencies of a world; `None` if it has no elapsed time.
@@ -21,8 +23,13 @@ pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
         RankTime { node: rank.node, elapsed_s, mpi_s: mpi_s + dead_s }
     };
     let times: Vec<RankTime> = ranks.iter().map(time).collect();
+    let openmp = openmp(ranks);
     pop::efficiencies(&times).map(|pop| Efficiencies {
-        parallel_efficiency: pop.parallel,
+        parallel_efficiency: pop.parallel * openmp.map_or(1.0, |openmp| openmp.parallel),
+        openmp_parallel_efficiency: openmp.map(|openmp| openmp.parallel),
+        openmp_load_balance: openmp.map(|openmp| openmp.load_balance),
+        openmp_scheduling_efficiency: openmp.map(|openmp| openmp.scheduling),
+        openmp_serialization_efficiency: openmp.map(|openmp| openmp.serialization),
         mpi_parallel_efficiency: pop.parallel,
         communication_efficiency: pop.communication,
         load_balance: pop.load_balance,
@@ -30,6 +37,13 @@ pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
         load_balance_out: pop.load_balance_out,
         ..Efficiencies::default()
     })
+}
+
+/// Returns the factors of OpenMP; `None` in a world without its regions.
+fn openmp(ranks: &[RankProcess<'_>]) -> Option<OpenMpEfficiencies> {
+    ranks.iter().any(|rank| !rank.report.openmp.is_empty()).then_some(())?;
+    let times: Vec<TeamTime> = ranks.iter().map(team_time).collect();
+    pop::openmp_efficiencies(&times)
 }
 
 /// Returns the efficiencies of a run from those of its worlds.
@@ -55,12 +69,15 @@ fn mean(worlds: &[(f64, Efficiencies)]) -> Efficiencies {
     };
     let parallel = mean(|pop| pop.parallel_efficiency);
     let communication = mean(|pop| pop.communication_efficiency);
-    let load_balance = share(parallel, communication);
+    let mpi_parallel = mean(|pop| pop.mpi_parallel_efficiency);
+    let load_balance = share(mpi_parallel, communication);
+    let has_openmp = worlds.iter().any(|(_, pop)| pop.openmp_parallel_efficiency.is_some());
     // Clamped to at least `load_balance`, so that the factor between nodes does not exceed 1.
     let load_balance_in = mean(|pop| pop.load_balance_in).max(load_balance);
     Efficiencies {
         parallel_efficiency: parallel,
-        mpi_parallel_efficiency: mean(|pop| pop.mpi_parallel_efficiency),
+        mpi_parallel_efficiency: mpi_parallel,
+        openmp_parallel_efficiency: has_openmp.then(|| share(parallel, mpi_parallel)),
         communication_efficiency: communication,
         load_balance,
         load_balance_in,

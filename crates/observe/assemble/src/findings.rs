@@ -11,6 +11,7 @@ mod collectives;
 mod ended;
 mod environment;
 mod hang;
+mod openmp;
 mod overall;
 mod point_to_point;
 mod polling;
@@ -37,6 +38,7 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
         point_to_point::findings(&run),
         polling::findings(&run),
         environment::findings(&run),
+        openmp::findings(&run),
     ]
     .concat();
     limits.retain(|finding| SHARE_MIN <= finding.share);

@@ -16,6 +16,7 @@ mod efficiency;
 mod findings;
 mod functions;
 mod hang;
+mod openmp;
 mod operations;
 mod regions;
 mod roster;

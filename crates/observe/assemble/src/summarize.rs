@@ -3,7 +3,7 @@
 use super::roster::{OpenCall, RankProcess, Roster, TimeByRank, operation_name};
 use super::sites::Sites;
 use super::warnings::{self, Losses};
-use super::{efficiency, operations, regions, traffic};
+use super::{efficiency, openmp, operations, regions, traffic};
 use events::CodeAddress;
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::summary::{
@@ -74,6 +74,7 @@ pub(super) fn summarize(
         operations,
         call_sites,
         regions: top_regions(roster, sites),
+        openmp_regions: openmp::regions(roster, lookup),
         worlds: worlds(roster, &by_world),
         traffic: traffic::pairs(roster),
         ranks,
@@ -124,7 +125,7 @@ fn top_regions(roster: &Roster<'_>, sites: &Sites) -> Vec<Region> {
 }
 
 /// Returns one value for each of `n_ranks` ranks, 0 where none is given.
-fn dense(by_rank: &[(usize, f64)], n_ranks: usize) -> Vec<f64> {
+pub(super) fn dense(by_rank: &[(usize, f64)], n_ranks: usize) -> Vec<f64> {
     let mut dense = vec![0.0; n_ranks];
     for (rank, value) in by_rank {
         if let Some(place) = dense.get_mut(*rank) {

@@ -193,8 +193,10 @@ impl Observed {
         // Set before the counters are read: a report marked as final must contain the final numbers.
         self.stage.reported = self.stage.reached;
         let mut report = self.numbers(node);
-        let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
-        if !report.gone && !regions.all(|region| self.modules.holds(region.address)) {
+        let regions = report.threads.iter().flat_map(|thread| &thread.regions);
+        let addresses = regions.map(|region| region.address);
+        let mut addresses = addresses.chain(report.openmp.iter().map(|region| region.address));
+        if !report.gone && !addresses.all(|address| self.modules.holds(address)) {
             self.modules.reread(self.key.pid, now);
         }
         report.modules = self.modules.unsent().unwrap_or_default();
@@ -245,6 +247,8 @@ impl Observed {
             threads: self.segment.threads().map(|thread| self.thread_report(thread)).collect(),
             usage: self.usage.since_init(&self.segment),
             cores: self.usage.cores().clone(),
+            openmp: self.segment.openmp(),
+            openmp_uncounted: self.segment.openmp_uncounted(),
         }
     }
 

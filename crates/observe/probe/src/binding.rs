@@ -13,6 +13,7 @@
 //! restored when monitoring ends.
 
 use crate::object::{self, LoadedObject};
+use crate::openmp::gomp;
 use crate::{monitoring, next};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -25,6 +26,9 @@ static HIDDEN: Mutex<Vec<(CString, usize)>> = Mutex::new(Vec::new());
 pub(crate) fn hide_wrappers() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
+    if !gomp::is_loaded() {
+        own.hide(gomp::is_wrapper);
+    }
     if objects.iter().any(LoadedObject::is_mpi_library) {
         own.hide(|name| name.to_bytes().starts_with(b"MPI_") && next::real_symbol(name).is_null());
     } else if let Ok(mut hidden) = HIDDEN.lock() {
@@ -66,9 +70,15 @@ pub(crate) fn bind_attached() {
     let Ok(mut places) = BEFORE.lock() else { return };
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
+    // With two of them it is not known which one an object calls.
+    let has_gomp =
+        gomp::is_loaded() && objects.iter().filter(|it| gomp::is_library(&it.path)).count() == 1;
     // Looked up in our own table: the linker would find the library's functions first.
-    let is_wanted =
-        |name: &CStr| is_guard(name) || is_wrapper(name) && !next::real_symbol(name).is_null();
+    let is_wanted = |name: &CStr| {
+        is_guard(name)
+            || is_wrapper(name) && !next::real_symbol(name).is_null()
+            || gomp::is_wrapper(name) && has_gomp
+    };
     let wrappers: HashMap<&CStr, usize> =
         own.exports().filter(|(name, _)| is_wanted(name)).collect();
     object::for_each(|object| {
@@ -90,7 +100,9 @@ pub(crate) fn restore() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
     object::for_each(|object| {
-        for binding in object.bindings(|name| is_wrapper(name) || is_guard(name)) {
+        for binding in
+            object.bindings(|name| is_wrapper(name) || is_guard(name) || gomp::is_wrapper(name))
+        {
             let is_ours = own.holds(object::bound(&binding));
             if let Some(before) = places.get(&binding.place.addr()).filter(|_| is_ours) {
                 object.bind(binding.place, *before);

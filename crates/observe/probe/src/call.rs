@@ -10,6 +10,7 @@ mod arguments;
 mod awaited;
 mod completion;
 
+use crate::openmp;
 use crate::thread::{self, Thread, tls};
 use crate::watch;
 use events::CallRecord;
@@ -136,6 +137,11 @@ impl MonitoredCall {
         thread.writer.leave(exit);
         if watch::is_on() {
             watch::see(&mut thread.writer, operation, address, (enter, exit), bytes);
+        }
+        // SAFETY: the calling thread's own words.
+        let part = unsafe { (*tls::words()).openmp_part };
+        if !part.is_null() {
+            openmp::note_mpi(exit.wrapping_sub(enter));
         }
         if thread.traced {
             self.record(operation);

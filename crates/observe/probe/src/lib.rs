@@ -37,6 +37,7 @@ mod library;
 mod monitoring;
 mod next;
 mod object;
+mod openmp;
 mod options;
 mod pmpi;
 mod probes;

@@ -67,6 +67,17 @@ pub(crate) fn real_symbol(name: &CStr) -> *mut c_void {
     address
 }
 
+/// Finds the next definition of a symbol after ours among objects that are loaded for all to see.
+pub(crate) fn global_symbol(name: &CStr) -> *mut c_void {
+    let order = if IS_LAST.load(Ordering::Relaxed) { libc::RTLD_DEFAULT } else { libc::RTLD_NEXT };
+    // SAFETY: a look-up by name.
+    let address = unsafe { libc::dlsym(order, name.as_ptr()) };
+    if address.is_null() {
+        forget_failure();
+    }
+    address
+}
+
 /// Forgets the error of our failed look-up, so that the program does not find it.
 pub(crate) fn forget_failure() {
     // SAFETY: takes the linker's last sentence.

@@ -12,7 +12,9 @@ use crate::monitoring::{
 };
 use crate::options::Options;
 use crate::thread::tls;
-use crate::{binding, collector, communicators, cost, pmpi, probes, sampling, thread, usage};
+use crate::{
+    binding, collector, communicators, cost, openmp, pmpi, probes, sampling, thread, usage,
+};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter};
 use std::path::PathBuf;
@@ -129,6 +131,7 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     let process: &'static Process =
         Box::leak(Box::new(Process { segment, library, folder, options }));
     PROCESS.store(std::ptr::from_ref(process).cast_mut(), Ordering::Release);
+    openmp::prepare(&process.segment);
     thread::watch_ends();
     HAS_FORK_HANDLER.call_once(|| {
         // SAFETY: registers a handler that only stores.

@@ -114,6 +114,7 @@ fn efficiencies(ranks: &[RankTotals]) -> Efficiencies {
         load_balance_out: (average_s / longest_s).sqrt(),
         serialization_efficiency: Some((longest_s / ELAPSED_S).powf(0.8)),
         transfer_efficiency: Some((longest_s / ELAPSED_S).powf(0.2)),
+        ..Efficiencies::default()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{place, ranking};
 use display::ink::Tone;
 use display::table::{Align, Cell, Table};
 use display::text::{harmless, shorten};
-use run_record::summary::{OperationTotals, Region, WaitingRanks};
+use run_record::summary::{OpenMpRegion, OperationTotals, Region, WaitingRanks};
 use run_record::{FunctionTotals, Summary};
 
 /// Text in place of a share.
@@ -56,8 +56,16 @@ pub(crate) struct Listing {
 
 /// Returns the tables that have rows, in the order of the report.
 pub(crate) fn all(summary: &Summary, medium: Medium) -> impl Iterator<Item = Listing> {
-    let all =
-        [waits, sampled::functions, functions, call_sites, sampled::callers, regions, operations];
+    let all = [
+        waits,
+        sampled::functions,
+        functions,
+        call_sites,
+        sampled::callers,
+        regions,
+        openmp_regions,
+        operations,
+    ];
     all.into_iter().map(move |table| table(summary, medium)).filter(|listing| listing.n_rows != 0)
 }
 
@@ -216,6 +224,44 @@ fn regions(summary: &Summary, medium: Medium) -> Listing {
         note: "from the end of one call to the start of the next",
         table,
         n_rows: regions.len(),
+        remarks: Vec::new(),
+    }
+}
+
+fn openmp_regions(summary: &Summary, medium: Medium) -> Listing {
+    let all_s = ranking::time_of_all_s(summary);
+    let of_team = |part_s: f64, region: &OpenMpRegion| {
+        Cell::percent(display::units::share_of(part_s, region.team_s))
+    };
+    let has_mpi = summary.openmp_regions.iter().any(|region| region.mpi_s != 0.0);
+    let table = Table::new(summary.openmp_regions.iter().take(medium.n_max(8, 200)))
+        .name("function", |region| place::function(&region.place))
+        .name("place", |region| {
+            let hint = place::full(&region.place);
+            Cell::from(place::location(&region.place)).tone(Tone::Strong).hint(hint)
+        })
+        .right("times", |region| Cell::count(region.executions))
+        .right("threads", |region| Cell::count(region.threads))
+        .right("time", |region| Cell::seconds(region.time_s))
+        .right("share", |region| share(region.time_s, all_s))
+        .right("balance", |region| match region.load_balance {
+            Some(balance) => Cell::percent(balance).tone(grade(balance)),
+            None => Cell::from("tasks").tone(Tone::Dim).value(1.0),
+        })
+        .right("waiting", |region| of_team(region.waiting_s, region))
+        .right("starting", |region| of_team(region.starting_s, region))
+        .right("in MPI", |region| of_team(region.mpi_s, region))
+        .when(has_mpi)
+        .column("time by rank", Align::Spark, |region| {
+            spark(&region.time_by_rank_s, "time in this region, by rank").into_string()
+        })
+        .with_rows(|_| String::new());
+    Listing {
+        id: "openmp-regions",
+        title: "OpenMP regions",
+        note: "time over all ranks; balance, waiting and starting of their threads",
+        table,
+        n_rows: summary.openmp_regions.len(),
         remarks: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@
 //! HEADER_BYTES      modules text                 MODULES_BYTES
 //! ...               communicator definitions     COMMUNICATORS_BYTES
 //! ...               control                      CONTROL_BYTES: ControlHeader, orders, answers
+//! ...               counters of OpenMP regions   OPENMP_BYTES
 //! ...               thread block 0, 1, ...       Capacity::block_bytes each
 //!
 //! thread block:     ThreadHeader | RegionSlot x n_regions | PeerSlot x n_peers | CallRecord x n_records
@@ -44,6 +45,8 @@ unsafe impl Shared for AwaitedWords {}
 unsafe impl Shared for RequestSlot {}
 // SAFETY: made of atomics.
 unsafe impl Shared for CollectiveSlot {}
+// SAFETY: made of atomics.
+unsafe impl Shared for OpenMpSlot {}
 
 /// An [`events::CallRecord`] in shared memory.
 pub type RecordWords = [AtomicU64; size_of::<events::CallRecord>() / size_of::<u64>()];
@@ -64,6 +67,10 @@ pub const ORDERS_BYTES: usize = 256 * 1024;
 pub const ANSWERS_BYTES: usize = 128 * 1024;
 /// Room for orders and answers with their counters; reserved only in processes that listen to orders.
 pub const CONTROL_BYTES: usize = PAGE + ORDERS_BYTES + ANSWERS_BYTES;
+/// Number of OpenMP regions counted separately.
+pub const N_OPENMP_REGIONS: usize = 256;
+/// Room for the counters of OpenMP regions; reserved only in processes with an OpenMP library.
+pub const OPENMP_BYTES: usize = N_OPENMP_REGIONS * size_of::<OpenMpSlot>();
 /// Entries of the region table reserved for totals by operation, used once the table is full.
 pub const N_RESERVED_REGIONS: u32 = 768;
 
@@ -193,8 +200,10 @@ pub const CONTROL_OFFSET: usize = COMMUNICATORS_OFFSET + COMMUNICATORS_BYTES;
 pub const ORDERS_OFFSET: usize = CONTROL_OFFSET + PAGE;
 /// Offset of the answers.
 pub const ANSWERS_OFFSET: usize = ORDERS_OFFSET + ORDERS_BYTES;
+/// Offset of the first [`OpenMpSlot`].
+pub const OPENMP_OFFSET: usize = CONTROL_OFFSET + CONTROL_BYTES;
 /// Offset of the first thread block.
-pub const BLOCKS_OFFSET: usize = CONTROL_OFFSET + CONTROL_BYTES;
+pub const BLOCKS_OFFSET: usize = OPENMP_OFFSET + OPENMP_BYTES;
 
 /// Phase in the life of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,6 +300,10 @@ pub struct SegmentHeader {
     pub usage_start: UsageWords,
     /// What it had used when `MPI_Finalize` was called; 0 before.
     pub usage_end: UsageWords,
+    /// 1 if the counters of OpenMP regions are reserved.
+    pub has_openmp: AtomicU32,
+    /// Executions of OpenMP regions not counted for lack of room.
+    pub openmp_uncounted: AtomicU32,
     /// Version text of the MPI library.
     pub library: FixedText<508>,
     /// Path of the program.
@@ -497,6 +510,36 @@ pub struct SampledWords {
 }
 
 const _: () = assert!(size_of::<RegionSlot>() == size_of::<events::RegionCounters>());
+
+/// [`events::OpenMpCounters`] in shared memory. Threads that meet regions add to it; `address` is 0 before its first use.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct OpenMpSlot {
+    /// See [`events::OpenMpCounters::address`].
+    pub address: AtomicU64,
+    /// Executions.
+    pub n_executions: AtomicU64,
+    /// See [`events::OpenMpCounters::elapsed_ticks`].
+    pub elapsed_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::team_ticks`].
+    pub team_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::busy_ticks`].
+    pub busy_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::busy_max_ticks`].
+    pub busy_max_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::late_ticks`].
+    pub late_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::mpi_ticks`].
+    pub mpi_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::mpi_first_ticks`].
+    pub mpi_first_ticks: AtomicU64,
+    /// See [`events::OpenMpCounters::n_threads_max`].
+    pub n_threads_max: AtomicU64,
+    /// See [`events::OpenMpCounters::n_with_tasks`].
+    pub n_with_tasks: AtomicU64,
+}
+
+const _: () = assert!(OPENMP_BYTES.is_multiple_of(PAGE));
 
 /// [`events::Peer`] in shared memory.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 //!   ([`SegmentReader::is_damaged`]).
 //! - Numbers that are only reported (counters, times) may have any value.
 
+mod openmp;
 mod thread;
 
 pub use thread::ThreadView;
@@ -40,6 +41,8 @@ pub struct SegmentReader {
     /// Positions in the mailboxes, once the process listens.
     positions: OnceLock<Positions>,
     is_damaged: AtomicBool,
+    /// Whether the counters of OpenMP regions are backed by memory; set once the process announced them.
+    has_openmp: OnceLock<bool>,
     /// Whether the mailboxes are backed by memory; set once the process announced that it listens.
     has_mailboxes: OnceLock<bool>,
 }
@@ -123,6 +126,7 @@ impl SegmentReader {
             n_threads: AtomicU32::new(0),
             positions: OnceLock::new(),
             is_damaged: AtomicBool::new(is_damaged),
+            has_openmp: OnceLock::new(),
             has_mailboxes: OnceLock::new(),
         };
         // Take the previous collector's positions before anything else is written there.

@@ -10,8 +10,8 @@ use crate::SegmentError;
 use crate::control::{AnswerWriter, OrderReader};
 use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, FixedText,
-    HEADER_BYTES, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, SegmentHeader,
-    ThreadHeader,
+    HEADER_BYTES, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET,
+    N_OPENMP_REGIONS, OPENMP_BYTES, OPENMP_OFFSET, OpenMpSlot, SegmentHeader, ThreadHeader,
 };
 use crate::mapping::{Mapping, size_limit_bytes};
 use crate::private;
@@ -158,6 +158,14 @@ impl SegmentWriter {
         self.header().reserved_bytes.fetch_add(CONTROL_BYTES as u64, Ordering::Relaxed);
         self.header().has_control.store(1, Ordering::Release);
         Ok((OrderReader::new(self.mapping), AnswerWriter::new(self.mapping)))
+    }
+
+    /// Reserves the counters of OpenMP regions; `None` when shared memory is full. Call it once.
+    pub fn open_openmp(&self) -> Option<&'static [OpenMpSlot]> {
+        self.mapping.reserve(OPENMP_OFFSET, OPENMP_BYTES).ok()?;
+        self.header().reserved_bytes.fetch_add(OPENMP_BYTES as u64, Ordering::Relaxed);
+        self.header().has_openmp.store(1, Ordering::Release);
+        Some(self.mapping.shared_slice(OPENMP_OFFSET, N_OPENMP_REGIONS))
     }
 
     /// Announces that the process does not listen to orders, with the system error number that is the reason.

@@ -5,6 +5,7 @@
 
 mod function_totals;
 mod hang;
+mod openmp;
 mod sampling;
 
 use crate::tuning::TuningSummary;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 
 pub use function_totals::{FunctionTimes, FunctionTotals};
 pub use hang::{Hang, WaitingRanks};
+pub use openmp::OpenMpRegion;
 pub use sampling::{SampledCaller, SampledFunction, Sampling};
 
 /// Version of the record's layout and of the meaning of its fields.
@@ -54,6 +56,9 @@ pub struct Summary {
     pub call_sites: Vec<CallSite>,
     /// Regions, most time (computation and MPI) first.
     pub regions: Vec<Region>,
+    /// OpenMP regions, most time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub openmp_regions: Vec<OpenMpRegion>,
     /// Every rank, ordered by world and rank.
     pub ranks: Vec<RankTotals>,
     /// Worlds (`MPI_COMM_WORLD`s) in the order in which they started.
@@ -105,13 +110,13 @@ pub struct CommandOutcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Efficiencies {
-    /// Average useful time over elapsed time.
+    /// Average useful time over elapsed time, of all processors: with OpenMP, those of each rank's largest team of threads.
     pub parallel_efficiency: f64,
-    /// Part of the parallel efficiency attributed to MPI; equal to it while only MPI is monitored.
+    /// Part of the parallel efficiency attributed to MPI; equal to it in a program without OpenMP.
     pub mpi_parallel_efficiency: f64,
     /// Longest useful time over elapsed time.
     pub communication_efficiency: f64,
-    /// Average over longest useful time; equals `load_balance_in * load_balance_out`.
+    /// Average over longest time outside MPI; equals `load_balance_in * load_balance_out`.
     pub load_balance: f64,
     /// Load balance between the ranks of a node.
     pub load_balance_in: f64,
@@ -121,6 +126,14 @@ pub struct Efficiencies {
     pub serialization_efficiency: Option<f64>,
     /// Time on an ideal network over elapsed time (traced runs only).
     pub transfer_efficiency: Option<f64>,
+    /// Part of the parallel efficiency attributed to OpenMP; the product of the next three. Only with OpenMP regions.
+    pub openmp_parallel_efficiency: Option<f64>,
+    /// Lost to threads that wait for others of their team.
+    pub openmp_load_balance: Option<f64>,
+    /// Lost to threads that have not begun a region that was started.
+    pub openmp_scheduling_efficiency: Option<f64>,
+    /// Lost to computation outside of parallel regions.
+    pub openmp_serialization_efficiency: Option<f64>,
 }
 
 /// Totals of one MPI operation over all ranks and threads.

@@ -1,8 +1,8 @@
 //! State of a monitored process at one moment.
 
 use events::{
-    Awaited, Clock, CollectiveCalls, CommunicatorId, Cores, InCall, Peer, ProcessKey, Rank,
-    RegionCounters, Ticks, Usage, WorldId,
+    Awaited, Clock, CollectiveCalls, CommunicatorId, Cores, InCall, OpenMpCounters, Peer,
+    ProcessKey, Rank, RegionCounters, Ticks, Usage, WorldId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,10 @@ pub struct ProcessReport {
     pub usage: Usage,
     /// Cores that the process may use.
     pub cores: Cores,
+    /// OpenMP regions that threads met outside of others.
+    pub openmp: Vec<OpenMpCounters>,
+    /// Executions of OpenMP regions not counted for lack of room.
+    pub openmp_uncounted: u32,
 }
 
 /// Communicator and its members.

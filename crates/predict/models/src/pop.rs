@@ -18,7 +18,11 @@
 //! - Each lies in 0..=1; parallel = communication * load balance; load balance = in nodes * between nodes.
 //!
 //! # Not here
-//! The further split of communication efficiency: [`crate::ideal_network`].
+//! The further split of communication efficiency: [`crate::ideal_network`]; the factors of OpenMP: `openmp`.
+
+mod openmp;
+
+pub use openmp::{OpenMpEfficiencies, TeamTime, openmp_efficiencies};
 
 use std::collections::BTreeMap;
 

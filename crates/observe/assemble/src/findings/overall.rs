@@ -16,7 +16,10 @@ pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
             percent(1.0 - pop.parallel_efficiency)
         )
     } else {
-        let what = if pop.load_balance < pop.communication_efficiency {
+        let openmp = pop.openmp_parallel_efficiency.unwrap_or(1.0);
+        let what = if openmp < pop.load_balance.min(pop.communication_efficiency) {
+            format!("OpenMP (efficiency {})", percent(openmp))
+        } else if pop.load_balance < pop.communication_efficiency {
             format!("load imbalance (balance {})", percent(pop.load_balance))
         } else {
             format!("communication (efficiency {})", percent(pop.communication_efficiency))

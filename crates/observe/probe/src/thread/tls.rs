@@ -1,18 +1,19 @@
-//! Four words per thread, accessed without a function call (initial-exec TLS).
+//! Five words per thread, accessed without a function call (initial-exec TLS).
 #![allow(unsafe_code, reason = "reads the thread pointer")]
 
 use super::Thread;
 use std::arch::{asm, global_asm};
+use std::ffi::c_void;
 
 global_asm!(
     ".pushsection .tbss.sintonia, \"awT\", @nobits",
     ".hidden sintonia_tls",
     ".globl sintonia_tls",
     ".type sintonia_tls, @object",
-    ".size sintonia_tls, 32",
+    ".size sintonia_tls, 40",
     ".p2align 3",
     "sintonia_tls:",
-    ".zero 32",
+    ".zero 40",
     ".popsection",
 );
 
@@ -27,6 +28,8 @@ pub(crate) struct Words {
     pub(crate) thread: *mut Thread,
     /// Return address of a Fortran entry point that itself calls C; 0 outside.
     pub(crate) fortran_address: u64,
+    /// Part of the OpenMP region in which the thread is; null outside.
+    pub(crate) openmp_part: *mut c_void,
 }
 
 /// Returns the calling thread's words.

@@ -1,6 +1,7 @@
 //! Writing and reading a segment, as probe and collector do.
 
 mod control;
+mod openmp;
 mod overwritten;
 mod ring;
 mod statistics;

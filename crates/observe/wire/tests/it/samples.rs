@@ -4,8 +4,9 @@
 //! receiver of such a stream must report in one sentence what the user has to do.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, CoreSet, Cores, Moments, Peer, ProbePoint, ProcessKey, Rank,
-    RegionCounters, SampledTime, SizeHistogram, Ticks, Usage, Value, ValueType, WorldId,
+    CallRecord, Clock, CommunicatorId, CoreSet, Cores, Moments, OpenMpCounters, Peer, ProbePoint,
+    ProcessKey, Rank, RegionCounters, SampledTime, SizeHistogram, Ticks, Usage, Value, ValueType,
+    WorldId,
 };
 use frame::FrameBuffer;
 use serde::Serialize;
@@ -231,6 +232,17 @@ fn report() -> ProcessReport {
             world_ranks: vec![0, 1, u32::MAX],
         }],
         threads: vec![thread],
+        openmp: vec![OpenMpCounters {
+            address: 0x40_2001,
+            n_executions: 3,
+            elapsed_ticks: 900,
+            team_ticks: 1800,
+            busy_ticks: 1500,
+            busy_max_ticks: 800,
+            late_ticks: 50,
+            n_threads_max: 2,
+            ..OpenMpCounters::default()
+        }],
         usage: Usage { cpu_ns: 5_000_000, n_threads: 2, ..Usage::default() },
         cores: Cores {
             mask: CoreSet::parse("0-1,4").expect("a list"),

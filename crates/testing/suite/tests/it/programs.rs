@@ -37,6 +37,15 @@ fn openmp_threads_are_counted() {
         );
         assert_eq!(calls(&watched.summary, "MPI_Sendrecv"), 20 * 3 * 2);
         assert!(watched.summary.ranks.iter().all(|rank| rank.n_threads == 3));
+        let regions = &watched.summary.openmp_regions;
+        assert_eq!(regions.len(), 2, "{regions:?}");
+        for region in regions {
+            assert_eq!((region.executions, region.threads), (20 * 2, 3), "{region:?}");
+            assert_eq!(region.place.function, "main");
+            let parts_s = region.busy_s + region.waiting_s + region.starting_s + region.mpi_s;
+            assert!((parts_s - region.team_s).abs() <= 0.01 * region.team_s, "{region:?}");
+        }
+        assert!(watched.summary.pop.openmp_parallel_efficiency.is_some_and(|share| share < 1.0));
     }
 }
 
