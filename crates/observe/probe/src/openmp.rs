@@ -10,10 +10,12 @@
 //! - Executions beyond the room are the program's alone, and counted as such.
 //!
 //! # Not here
-//! How a library tells of its regions: `gomp` and `ompt`.
+//! How a library tells of its regions: `gomp` and `ompt`. What idle threads do: `idling`.
 #![allow(unsafe_code, reason = "parts are reached by raw pointers that cross the OpenMP library")]
 
 pub(crate) mod gomp;
+pub(crate) mod idling;
+mod lending;
 mod ompt;
 
 use crate::monitoring;
@@ -94,6 +96,9 @@ pub(crate) fn prepare(segment: &SegmentWriter) {
     }
     let slots = segment.open_openmp().map_or(null_mut(), |slots| slots.as_ptr().cast_mut());
     SLOTS.store(slots, Ordering::Release);
+    if std::env::var_os("SINTONIA_IDLE_THREADS").is_some() {
+        let _set = idling::set(true);
+    }
 }
 
 /// Adds the ticks of an MPI call to the part of the region in which the calling thread is.

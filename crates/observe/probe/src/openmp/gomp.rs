@@ -88,6 +88,30 @@ fn number(slot: &AtomicPtr<c_void>) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+/// Most threads that are added so that libgomp has more of them than cores.
+const N_SLEEPERS_MAX: usize = 256;
+
+/// Makes the calling thread, which is ours, start a team of threads that only sleep, so that libgomp has more threads than
+/// cores. The team ends with the calling thread.
+pub(super) fn add_sleepers() {
+    static N_CORES: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+    unsafe extern "C-unwind" fn nothing(_argument: *mut c_void) {}
+    if !is_loaded() || real(&N_CORES, "omp_get_num_procs\0").is_none() {
+        return;
+    }
+    let Some(parallel) = real(&PARALLEL, "GOMP_parallel\0") else { return };
+    // SAFETY: takes up to eight words.
+    let parallel = unsafe { std::mem::transmute::<next::Function, Entry>(parallel) };
+    let n_threads = number(&N_CORES).saturating_add(1);
+    let Some(n_threads) =
+        c_uint::try_from(n_threads).ok().filter(|n| *n as usize <= N_SLEEPERS_MAX)
+    else {
+        return;
+    };
+    // SAFETY: a region that does nothing, on a thread of our own.
+    unsafe { parallel(nothing, null_mut(), n_threads, 0, 0, 0, 0, 0) };
+}
+
 /// Executes the region on the calling thread of the team, and notes the time.
 unsafe extern "C-unwind" fn run_part(frame: *mut c_void) {
     // SAFETY: the frame that the wrapper passed, which is static.

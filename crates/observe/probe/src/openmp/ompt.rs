@@ -4,11 +4,11 @@
 //! of the program's own comes before us, where it is linked or loaded after us as well.
 #![allow(clippy::too_many_arguments, reason = "the arguments of the functions are OMPT's")]
 
-use super::{Frame, INNER, Part, part, set_part, take};
+use super::{Frame, INNER, Part, idling, part, set_part, take};
 use crate::next;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Data that OMPT keeps for a tool.
 type Data = *mut u64;
@@ -79,6 +79,36 @@ unsafe extern "C" fn finalize(_tool: Data) {
     IS_ACTIVE.store(false, Ordering::Release);
 }
 
+/// Whether waiting threads sleep at once because we asked for it.
+static IS_PASSIVE: AtomicBool = AtomicBool::new(false);
+/// Time in ms that waiting threads spun before.
+static SPIN_MS: AtomicI32 = AtomicI32::new(0);
+
+/// Tells the library how long threads of the calling thread's teams spin before they sleep.
+#[cold]
+fn follow_lever() {
+    let is_on = idling::is_on();
+    if IS_PASSIVE.swap(is_on, Ordering::Relaxed) == is_on {
+        return;
+    }
+    let get = next::global_symbol(c"kmp_get_blocktime");
+    let set = next::global_symbol(c"kmp_set_blocktime");
+    // SAFETY: null, or a function of this name and type; null becomes `None`.
+    let get =
+        unsafe { std::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn() -> c_int>>(get) };
+    // SAFETY: as above.
+    let set =
+        unsafe { std::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn(c_int)>>(set) };
+    let (Some(get), Some(set)) = (get, set) else { return };
+    if is_on {
+        // SAFETY: the library's function for any thread.
+        SPIN_MS.store(unsafe { get() }, Ordering::Relaxed);
+    }
+    let ms = if is_on { 0 } else { SPIN_MS.load(Ordering::Relaxed) };
+    // SAFETY: as above.
+    unsafe { set(ms) };
+}
+
 const SCOPE_BEGIN: c_int = 1;
 const INITIAL_TASK: c_int = 1;
 /// Marks the data of a region inside another one.
@@ -92,6 +122,9 @@ unsafe extern "C" fn parallel_begin(
     _flags: c_int,
     address: *const c_void,
 ) {
+    if IS_PASSIVE.load(Ordering::Relaxed) != idling::is_on() {
+        follow_lever();
+    }
     let taken = match part() {
         Some(_) => IS_INNER,
         None => take(address as u64).map_or(0, |frame| std::ptr::from_ref(frame) as u64),

@@ -1,0 +1,215 @@
+//! Cores of ranks that wait in MPI, lent to OpenMP threads of other ranks on the node.
+//!
+//! A rank with more threads than cores lets its threads, except the first, use its own cores and those of ranks of its world that
+//! have waited in MPI for a while. When such a rank goes on, its cores are left again. Ranks decide for themselves by what
+//! all segments of the node say; nobody waits for an answer.
+//!
+//! Source of the idea: LeWI, "Lend When Idle", in DLB (Garcia et al., 2009).
+//!
+//! # Not here
+//! Ranks that may use the same cores: there the system's scheduler lends.
+#![allow(unsafe_code, reason = "asks the system about cores")]
+
+use crate::monitoring;
+use ring::{SegmentReader, clock};
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+type Mask = libc::cpu_set_t;
+
+/// Time between two looks at the ranks of the node.
+const STEP: Duration = Duration::from_millis(1);
+/// Time between two searches for ranks and threads.
+const SEARCH_EVERY: Duration = Duration::from_secs(1);
+/// Time after which a rank that is in an MPI call lends its cores.
+const LENDS_AFTER: Duration = Duration::from_micros(100);
+
+/// Cores that the threads of this process borrow.
+#[derive(Default)]
+pub(super) struct Lending {
+    neighbors: Vec<Neighbor>,
+    own: Vec<usize>,
+    /// Threads that may borrow, by their kernel ids, with the cores that they had.
+    borrowers: Vec<(c_int, Mask)>,
+    /// Cores borrowed now.
+    borrowed: Vec<usize>,
+    searched: Option<Instant>,
+    ticks_per_s: f64,
+}
+
+/// Another rank of the node.
+struct Neighbor {
+    segment: SegmentReader,
+    main_thread: u32,
+    cores: Vec<usize>,
+}
+
+impl Lending {
+    /// Borrows and gives back; returns when to look again, `None` when there is nothing to borrow.
+    pub(super) fn step(&mut self) -> Option<Duration> {
+        if self.searched.is_none_or(|at| SEARCH_EVERY <= at.elapsed()) {
+            self.search();
+        }
+        if self.borrowers.is_empty() || self.neighbors.is_empty() {
+            return None;
+        }
+        let now = clock::ticks();
+        let lenders = self.neighbors.iter().filter(|it| it.lends(now, self.ticks_per_s));
+        let mut lent: Vec<usize> = lenders.flat_map(|it| it.cores.iter().copied()).collect();
+        lent.sort_unstable();
+        lent.dedup();
+        if lent != self.borrowed {
+            self.borrowed = lent;
+            self.bind();
+        }
+        Some(STEP)
+    }
+
+    /// Gives all cores back.
+    pub(super) fn end(&mut self) {
+        self.borrowed.clear();
+        for (tid, mask) in self.borrowers.drain(..) {
+            bind(tid, &mask);
+        }
+    }
+
+    fn bind(&self) {
+        let cores = self.own.iter().chain(&self.borrowed);
+        let mask = mask_of(cores.copied());
+        for (tid, _) in &self.borrowers {
+            bind(*tid, &mask);
+        }
+    }
+
+    fn search(&mut self) {
+        self.searched = Some(Instant::now());
+        let Some(process) = monitoring::process() else { return };
+        if self.ticks_per_s <= 0.0 {
+            self.ticks_per_s = ticks_per_s();
+        }
+        let main = std::process::id().cast_signed();
+        let Some(own) = mask(main) else { return };
+        self.own = cores(&own);
+        let others = segments_of_node(&process.folder);
+        let is_foreign = |it: &Neighbor| it.cores.iter().any(|core| !self.own.contains(core));
+        let others = others.into_iter().filter(|(pid, _)| *pid != main);
+        let neighbors = others.filter_map(|(pid, segment)| Neighbor::new(pid, segment));
+        self.neighbors = neighbors.filter(is_foreign).collect();
+        self.find_borrowers(main);
+    }
+
+    /// Adds threads with the cores of the first one, if there are more of them than cores.
+    fn find_borrowers(&mut self, main: c_int) {
+        let n_threads = monitoring::process().map_or(0, |process| {
+            SegmentReader::open(process.segment.path()).map_or(0, |own| n_threads(&own))
+        });
+        if n_threads <= self.own.len() {
+            return;
+        }
+        for tid in threads() {
+            let is_known = self.borrowers.iter().any(|(known, _)| *known == tid);
+            if tid == main || is_known {
+                continue;
+            }
+            // Threads with other cores were bound by somebody who knows why.
+            if let Some(mask) = mask(tid).filter(|mask| cores(mask) == self.own) {
+                self.borrowers.push((tid, mask));
+            }
+        }
+        if !self.borrowed.is_empty() {
+            self.bind();
+        }
+    }
+}
+
+impl Neighbor {
+    fn new(pid: c_int, segment: SegmentReader) -> Option<Self> {
+        let main_thread = segment.process().main_thread;
+        Some(Self { segment, main_thread, cores: cores(&mask(pid)?) })
+    }
+
+    /// Returns whether the rank has been in an MPI call for a while.
+    fn lends(&self, now: u64, ticks_per_s: f64) -> bool {
+        let main = self.segment.threads().find(|thread| thread.idx() == self.main_thread);
+        main.is_some_and(|main| {
+            let ticks = now.saturating_sub(main.since_ticks());
+            main.in_call().is_some() && LENDS_AFTER.as_secs_f64() * ticks_per_s < ticks as f64
+        })
+    }
+}
+
+/// Returns how many threads the ranks of this node have, and how many cores they may use together.
+pub(super) fn threads_and_cores() -> (usize, usize) {
+    let Some(process) = monitoring::process() else { return (0, 0) };
+    let mut all = Vec::new();
+    let mut n_all = 0;
+    for (pid, segment) in segments_of_node(&process.folder) {
+        n_all += n_threads(&segment).max(1);
+        all.extend(mask(pid).iter().flat_map(cores));
+    }
+    all.sort_unstable();
+    all.dedup();
+    (n_all, all.len())
+}
+
+/// Threads of the largest team of a rank.
+fn n_threads(segment: &SegmentReader) -> usize {
+    let largest = segment.openmp().iter().map(|region| region.n_threads_max).max();
+    usize::try_from(largest.unwrap_or(0)).unwrap_or(0)
+}
+
+/// Segments of the run on this node, with the ids of their processes.
+fn segments_of_node(folder: &std::path::Path) -> Vec<(c_int, SegmentReader)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let segments = paths.filter(|path| path.extension().is_some_and(|ext| ext == "segment"));
+    let segments = segments.filter_map(|path| SegmentReader::open(&path).ok());
+    let alive = segments.filter(|segment| !segment.is_finalizing());
+    alive.map(|segment| (segment.process().key.pid.cast_signed(), segment)).collect()
+}
+
+fn ticks_per_s() -> f64 {
+    let Some(process) = monitoring::process() else { return 0.0 };
+    let header = process.segment.header();
+    let relaxed = std::sync::atomic::Ordering::Relaxed;
+    let (first_ticks, first_ns) = (header.first_ticks.load(relaxed), header.first_ns.load(relaxed));
+    let (ticks, ns) = clock::point();
+    let s = ns.saturating_sub(first_ns) as f64 * 1e-9;
+    ticks.saturating_sub(first_ticks) as f64 / s.max(1e-9)
+}
+
+fn threads() -> Vec<c_int> {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Cores of a thread or of the first thread of a process.
+fn mask(tid: c_int) -> Option<Mask> {
+    let mut mask = MaybeUninit::<Mask>::zeroed();
+    // SAFETY: fills the mask.
+    let failed = unsafe { libc::sched_getaffinity(tid, size_of::<Mask>(), mask.as_mut_ptr()) };
+    // SAFETY: zeros are a valid mask, too.
+    (failed == 0).then(|| unsafe { mask.assume_init() })
+}
+
+fn bind(tid: c_int, mask: &Mask) {
+    // SAFETY: reads the mask. A thread that has ended is not there, which is no harm.
+    unsafe { libc::sched_setaffinity(tid, size_of::<Mask>(), mask) };
+}
+
+fn cores(mask: &Mask) -> Vec<usize> {
+    let n_cores = 8 * size_of::<Mask>();
+    // SAFETY: the number of a core within the mask.
+    (0..n_cores).filter(|core| unsafe { libc::CPU_ISSET(*core, mask) }).collect()
+}
+
+fn mask_of(cores: impl Iterator<Item = usize>) -> Mask {
+    // SAFETY: zeros are a valid mask.
+    let mut mask = unsafe { MaybeUninit::<Mask>::zeroed().assume_init() };
+    for core in cores {
+        // SAFETY: the number of a core that came from a mask.
+        unsafe { libc::CPU_SET(core, &mut mask) };
+    }
+    mask
+}
