@@ -2,8 +2,8 @@
 
 use events::{
     Awaited, AwaitedRequest, CallRecord, Clock, CollectiveCalls, CommunicatorId, CommunicatorKey,
-    Cores, Moments, Peer, ProbePoint, ProcessKey, Rank, RegionCounters, SampledTime, SizeHistogram,
-    Ticks, Usage, ValueType, WorldId,
+    Cores, Moments, OpenMpCounters, Peer, ProbePoint, ProcessKey, Rank, RegionCounters,
+    SampledTime, SizeHistogram, Ticks, Usage, ValueType, WorldId,
 };
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -144,6 +144,8 @@ fn report() -> impl Strategy<Value = ProcessReport> {
             communicators,
             collectives: vec![CollectiveCalls { n_calls: large[0], ..CollectiveCalls::default() }],
             threads,
+            openmp: vec![OpenMpCounters { address: large[1], ..OpenMpCounters::default() }],
+            openmp_uncounted: size,
             usage: Usage { cpu_ns: reserved_bytes, n_reads: now, ..Usage::default() },
             cores: Cores { n_online: rank, quota: gone.then_some(1.5), ..Cores::default() },
         }
