@@ -27,6 +27,13 @@ fn main() {
     let c_names = operations.iter().map(|operation| vec![operation.name.clone()]);
     write_names(&mut names, "C_NAMES", c_names);
     write_names(&mut names, "FORTRAN_NAMES", fortran_names.into_iter());
+    let blocking: Vec<bool> =
+        operations.iter().map(|operation| operation.mode == mpi_abi::Mode::Blocking).collect();
+    names.push_str(&format!(
+        "/// Whether an operation waits, in the order of the table.\n\
+         pub(crate) static IS_BLOCKING: [bool; {}] = {blocking:?};\n",
+        blocking.len()
+    ));
     let send = mpi_abi::find("MPI_Send").expect("the table has the operation").0;
     names.push_str(&format!(
         "/// Place of `MPI_Send` in the table.\npub(crate) const MPI_SEND: u16 = {send};\n"

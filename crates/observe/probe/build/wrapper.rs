@@ -39,7 +39,7 @@ pub(crate) fn own_body(
 ) -> Option<String> {
     let starts = |function| {
         format!(
-            "    let begin = process::Begin::now();\n    {real}    if {succeeded} {{ process::{function}({number}, begin) }}\n"
+            "    process::before_init();\n    let begin = process::Begin::now();\n    {real}    if {succeeded} {{ process::{function}({number}, begin) }}\n"
         )
     };
     let ends = |function| format!("    process::{function}({number});\n    {real}");

@@ -46,5 +46,6 @@ mod sampling;
 mod signals;
 mod thread;
 mod usage;
+mod waiting;
 mod watch;
 mod wrappers;

@@ -256,6 +256,23 @@ impl LoadedObject {
     }
 }
 
+/// Binds the calls of a function of another library to `function`, in the objects that are wanted, except in the one that
+/// defines `function`; returns whether there are any.
+pub(crate) fn bind_calls(
+    name: &CStr,
+    function: usize,
+    is_wanted: impl Fn(&LoadedObject) -> bool,
+) -> bool {
+    let mut is_bound = false;
+    for object in all().iter().filter(|object| is_wanted(object) && !object.holds(function)) {
+        for binding in object.bindings(|known| known == name) {
+            object.bind(binding.place, function);
+            is_bound |= bound(&binding) == function;
+        }
+    }
+    is_bound
+}
+
 /// Returns the function to which a place is bound now.
 pub(crate) fn bound(binding: &Binding<'_>) -> usize {
     // SAFETY: a place of an object that is loaded; all code that binds it writes it in the same way.

@@ -1,6 +1,7 @@
 //! The launcher's options for the probe: from the environment, or from a text when the probe is attached to
 //! a running process.
 
+use crate::waiting::Mode;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) is_tuned: bool,
     /// Whether the process takes samples of itself.
     pub(crate) self_sampling: SelfSampling,
+    /// Waiting in MPI from the start on.
+    pub(crate) waiting: Option<Mode>,
     /// Number common to the ranks of one launcher.
     pub(crate) launch: String,
 }
@@ -84,6 +87,7 @@ impl Options {
                 Some("auto") => SelfSampling::WithoutEvents,
                 _ => SelfSampling::Never,
             },
+            waiting: text("SINTONIA_WAITING").and_then(|name| Mode::named(&name)),
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })
     }

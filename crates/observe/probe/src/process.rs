@@ -13,7 +13,7 @@ use crate::monitoring::{
 use crate::options::Options;
 use crate::thread::tls;
 use crate::{
-    binding, collector, communicators, cost, openmp, pmpi, probes, sampling, thread, usage,
+    binding, collector, communicators, cost, openmp, pmpi, probes, sampling, thread, usage, waiting,
 };
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter};
@@ -39,6 +39,18 @@ impl Begin {
         let address = unsafe { (*tls::words()).return_address };
         Self { address, ticks: clock::ticks() }
     }
+}
+
+/// Gets ready for levers that are too late after `MPI_Init`.
+#[cold]
+pub(crate) fn before_init() {
+    let _nothing = std::panic::catch_unwind(|| {
+        let has_levers = std::env::var_os("SINTONIA_LEVERS").is_some_and(|value| value == "1");
+        let waits = Options::from_environment().is_some_and(|options| options.waiting.is_some());
+        if has_levers || waits {
+            waiting::prepare();
+        }
+    });
 }
 
 /// Starts monitoring after `MPI_Init` (the operation with this number) returned.
@@ -80,6 +92,10 @@ fn start(identity: &Identity) -> bool {
         return false;
     };
     attach_main(process);
+    if let Some(mode) = process.options.waiting {
+        // A library whose waits are not known waits as before.
+        let _unknown = waiting::set_mode(mode);
+    }
     let control = process.options.is_tuned.then(|| process.listen()).flatten();
     sampling::start(process);
     process.publish();
@@ -299,6 +315,7 @@ fn detach(process: &Process) {
         // The program is in `MPI_Finalize`.
         return;
     }
+    waiting::release();
     thread::forget_all();
     process.write_last(clock::ticks());
     process.segment.detach();
@@ -312,6 +329,7 @@ fn finish(end_ticks: u64) {
     let is_first =
         PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(process) = process().filter(|_| is_first) else { return };
+    waiting::release();
     thread::leave();
     let _nothing = std::panic::catch_unwind(|| {
         process.write_last(end_ticks);

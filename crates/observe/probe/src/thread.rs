@@ -7,6 +7,7 @@ use crate::communicators::Recent;
 use crate::datatypes::Sizes;
 use crate::library::MpiLibrary;
 use crate::monitoring;
+use crate::waiting::{self, Wait};
 use events::CallRecord;
 use ring::clock;
 use ring::{RingCursor, ThreadWriter};
@@ -37,6 +38,8 @@ pub(crate) struct Thread {
     pub(crate) communicators: Recent,
     /// Requests that the call in progress may complete (traced runs).
     pub(crate) pending: PendingRequests,
+    /// Waits of the thread in MPI.
+    pub(crate) wait: Wait,
     /// Words through which the thread and the probes in functions find this state.
     words: Option<StateWords>,
     /// Next thread in the list of known threads.
@@ -111,6 +114,7 @@ unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
     set(ATTACHING);
     instrument::forget_thread();
     THREADS.remove(thread.cast());
+    waiting::remove_caller();
     // Calls later in the thread's exit attach it again, with a new block.
     leave();
     if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), monitoring::is_running())
@@ -144,12 +148,14 @@ pub(crate) fn attach() -> *mut Thread {
         // SAFETY: our own key.
         unsafe { libc::pthread_setspecific(THREAD_END.load(Ordering::Relaxed), thread.cast()) };
     }
+    waiting::add_caller();
     fence(Ordering::SeqCst);
     if monitoring::is_running() {
         return thread;
     }
     // Monitoring ended meanwhile, before or after this thread was added to the list.
     THREADS.remove(thread);
+    waiting::remove_caller();
     set(null_mut());
     instrument::forget_thread();
     null_mut()
@@ -230,6 +236,7 @@ pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
         sizes: Sizes::default(),
         communicators: Recent::default(),
         pending: PendingRequests { n_requests: 0, requests: [0; 256] },
+        wait: Wait::default(),
         words: None,
         next: null_mut(),
     }

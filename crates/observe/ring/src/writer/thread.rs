@@ -183,6 +183,17 @@ impl ThreadWriter {
         bump(&slot.n_calls, 1);
     }
 
+    /// Returns the operation that the thread is in, and the ticks when it entered it.
+    #[inline(always)]
+    pub fn call_in_progress(&self) -> Option<(u16, u64)> {
+        let operation = self.header.in_operation.load(Ordering::Relaxed);
+        if operation & LEFT != 0 {
+            return None;
+        }
+        let operation = operation.checked_sub(1)?;
+        Some((u16::try_from(operation).ok()?, self.header.since_ticks.load(Ordering::Relaxed)))
+    }
+
     /// Returns the counters of a region.
     #[inline(always)]
     pub fn region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {

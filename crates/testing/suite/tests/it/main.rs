@@ -32,3 +32,4 @@ mod slurm;
 mod traffic;
 mod tuned;
 mod tuned_master_worker;
+mod waits;

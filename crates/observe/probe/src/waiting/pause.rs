@@ -1,0 +1,218 @@
+//! Time between two polls of a thread that waits: none, one yield, or a short sleep.
+//!
+//! Most messages arrive within microseconds, so that a wait begins with polls only. Sleeps grow with the wait, so that a rank is
+//! late by a share of it. A yield alone rarely helps: the kernel's scheduler soon returns to the thread that yielded.
+#![allow(unsafe_code, reason = "system calls")]
+
+use super::{HAS_OTHER_POLLER, Mode, TICKS_PER_US, is_alone, mode};
+use crate::thread::{self, Thread};
+use crate::{monitoring, next};
+use ring::clock;
+use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
+
+/// Time without a message before the first pause of a call that waits.
+const SPIN_US: u64 = 2;
+/// Time that a program has to poll by itself, in calls that do not wait, before it is made to pause.
+const OWN_LOOP_US: u64 = 200;
+/// Longest time between two polls of such a loop: it does nothing else.
+const OWN_LOOP_GAP_US: u64 = 5;
+/// Shortest sleep. Shorter ones end before the kernel has given the core away.
+const NAP_MIN_US: u64 = 20;
+/// Longest sleep.
+const NAP_MAX_US: u64 = 200;
+/// Part of the time waited so far that a sleep takes.
+const NAP_PART: u64 = 8;
+/// Time between two polls from which on the thread has lost its core, if the kernel says so too.
+const LOST_US: u64 = 300;
+/// Longest time between two losses of the core that show a shortage.
+const LOST_AGAIN_US: u64 = 200_000;
+/// Time for which cores are short once a core was lost, at first and at most; it doubles when that comes again.
+const SHORT_US: u64 = 250_000;
+const SHORT_MAX_US: u64 = 4_000_000;
+
+/// What one thread knows of its waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wait {
+    /// Ticks when the call began that polled last.
+    call_ticks: u64,
+    /// Whether that call waits.
+    is_blocking: bool,
+    /// Ticks of the first poll without a message.
+    began_ticks: u64,
+    /// Ticks at the end of the last poll.
+    polled_ticks: u64,
+    /// Whether it slept after the last poll.
+    has_napped: bool,
+    /// Ticks until which cores are taken to be short.
+    short_until_ticks: u64,
+    /// Present length of that time.
+    short_us: u64,
+    /// Ticks when it last lost its core while it polled.
+    lost_ticks: u64,
+    /// Number of times that the kernel has taken the core from it.
+    n_lost: i64,
+}
+
+/// Time until the next poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    None,
+    Yield,
+    Nap { us: u64 },
+}
+
+/// Pauses after a poll, unless it found something.
+#[inline]
+pub(super) fn after_poll(has_found: bool) {
+    match mode() {
+        Mode::Off => {}
+        _ if has_found => begin_again(),
+        mode => make(choose(mode, 0)),
+    }
+}
+
+#[inline(never)]
+fn begin_again() {
+    if let Some(thread) = watched() {
+        // SAFETY: the calling thread's own state; no reference to it lives while MPI runs.
+        unsafe { (*thread).wait.began_ticks = clock::ticks() };
+    }
+}
+
+/// Chooses the pause after a poll that found nothing, in a library in which yielding is better than sleeping for some time.
+#[inline(never)]
+pub(super) fn choose(mode: Mode, yield_us: u64) -> Pause {
+    let Some(thread) = watched() else {
+        if monitoring::is_running() {
+            HAS_OTHER_POLLER.store(true, Ordering::Relaxed);
+        }
+        return Pause::None;
+    };
+    // SAFETY: the calling thread's own state; no other reference to it lives while MPI runs.
+    let thread = unsafe { &mut *thread };
+    let Some((operation, call_ticks)) = thread.writer.call_in_progress() else {
+        return Pause::None;
+    };
+    let is_blocking = next::IS_BLOCKING.get(usize::from(operation)).copied().unwrap_or(false);
+    thread.wait.after_poll(mode, (call_ticks, is_blocking), yield_us)
+}
+
+/// Makes the pause.
+pub(super) fn make(pause: Pause) {
+    match pause {
+        Pause::None => {}
+        Pause::Yield => yield_now(),
+        Pause::Nap { us } => nap(us),
+    }
+}
+
+/// Lets other threads run.
+fn yield_now() {
+    // SAFETY: a system call without arguments.
+    unsafe { libc::syscall(libc::SYS_sched_yield) };
+}
+
+fn watched() -> Option<*mut Thread> {
+    let thread = thread::attached();
+    thread::is_watched(thread).then_some(thread)
+}
+
+impl Wait {
+    fn after_poll(
+        &mut self,
+        mode: Mode,
+        (call_ticks, is_blocking): (u64, bool),
+        yield_us: u64,
+    ) -> Pause {
+        let per_us = TICKS_PER_US.load(Ordering::Relaxed).max(1);
+        let now = clock::ticks();
+        let gap_us = now.wrapping_sub(self.polled_ticks) / per_us;
+        self.polled_ticks = now;
+        let has_napped = std::mem::take(&mut self.has_napped);
+        let is_same = if is_blocking {
+            self.call_ticks == call_ticks
+        } else {
+            has_napped || gap_us <= OWN_LOOP_GAP_US
+        };
+        let goes_on = is_same && self.is_blocking == is_blocking;
+        (self.call_ticks, self.is_blocking) = (call_ticks, is_blocking);
+        if !goes_on {
+            self.began_ticks = now;
+            return Pause::None;
+        }
+        let is_short = match mode {
+            Mode::Off => return Pause::None,
+            Mode::Yield => return Pause::Yield,
+            Mode::Nap => true,
+            Mode::Auto => self.is_short(now, gap_us, per_us),
+        };
+        let waited_us = now.wrapping_sub(self.began_ticks) / per_us;
+        let spin_us = if is_blocking { SPIN_US } else { OWN_LOOP_US };
+        if !is_short || waited_us < spin_us {
+            return Pause::None;
+        }
+        if waited_us < yield_us || !is_alone() {
+            return Pause::Yield;
+        }
+        self.has_napped = true;
+        Pause::Nap { us: (waited_us / NAP_PART).clamp(NAP_MIN_US, NAP_MAX_US) }
+    }
+
+    /// Returns whether cores are short: this thread has lost its core while it had nothing to do but to poll, twice in a
+    /// short time, since a service of the system may take a core once.
+    fn is_short(&mut self, now: u64, gap_us: u64, per_us: u64) -> bool {
+        if now < self.short_until_ticks {
+            return true;
+        }
+        if gap_us < LOST_US {
+            return false;
+        }
+        let n_lost = n_lost();
+        let has_lost = self.n_lost < n_lost;
+        self.n_lost = n_lost;
+        if !has_lost {
+            return false;
+        }
+        let is_within = |ticks: u64, us: u64| ticks != 0 && now.wrapping_sub(ticks) / per_us < us;
+        let is_again = is_within(self.short_until_ticks, SHORT_US);
+        let is_second = is_within(self.lost_ticks, LOST_AGAIN_US);
+        self.lost_ticks = now;
+        if is_again || is_second {
+            let longer = (2 * self.short_us).min(SHORT_MAX_US);
+            self.short_us = if is_again { longer } else { SHORT_US };
+            self.short_until_ticks = now.wrapping_add(self.short_us * per_us);
+        }
+        is_again || is_second
+    }
+}
+
+/// Number of times that the kernel has taken the core from the calling thread.
+fn n_lost() -> i64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: fills the structure.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zeroed at the start, so valid in any case.
+    unsafe { usage.assume_init() }.ru_nivcsw
+}
+
+/// Sleeps. The kernel adds a slack to the sleeps of a thread, 50 us by default: here it is put aside, then set again.
+fn nap(us: u64) {
+    let duration =
+        libc::timespec { tv_sec: 0, tv_nsec: i64::try_from(1000 * us).unwrap_or(20_000) };
+    // SAFETY: a system call that returns the slack of the calling thread.
+    let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
+    set_slack(1);
+    // SAFETY: the address of a local variable; the rest of an interrupted sleep is not needed.
+    unsafe {
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const duration, std::ptr::null_mut())
+    };
+    set_slack(slack_ns);
+}
+
+fn set_slack(ns: i32) {
+    if let Ok(ns @ 1..) = libc::c_ulong::try_from(ns) {
+        // SAFETY: a system call for the calling thread.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
+    }
+}
