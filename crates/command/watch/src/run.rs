@@ -113,6 +113,7 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
         }
     };
     facts.outcome = ending.outcome();
+    facts.interrupted = command::was_interrupted();
     let report = || {
         finish(observation, &facts, &options.watch.output, terminal);
         Ok(())

@@ -26,12 +26,12 @@ use user_io::print::warn;
 use wire::ProcessReport;
 
 /// Time between two looks.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Time without progress of ranks that are all inside MPI after which they are said to stand still, in s.
 const CERTAIN_S: f64 = 60.0;
 
 /// Time in which no rank has called MPI at all after which it is told where they are, in s.
-const UNSEEN_S: f64 = 5.0;
+const UNSEEN_S: f64 = 10.0;
 /// Ranks on this node of which it is told where they are.
 const N_PLACES_MAX: usize = 8;
 
@@ -98,7 +98,9 @@ impl<'a> StallWatch<'a> {
     pub(crate) fn tell(&mut self) {
         if let Some((stood_s, hang)) = self.news() {
             warn(&stands_still(stood_s));
-            user_io::eprint!("{}", hang_text(&hang));
+            if !hang.ranks.is_empty() {
+                user_io::eprint!("{}", hang_text(&hang));
+            }
             self.places().iter().for_each(|place| user_io::eprint!("  {place}\n"));
         }
     }

@@ -24,7 +24,7 @@ use crate::roster::Roster;
 use crate::sites::Sites;
 use causes::Waits;
 use run_record::measured::RunFacts;
-use run_record::summary::{CallSite, CommandOutcome, Hang, WaitingRanks};
+use run_record::summary::{CallSite, Hang, WaitingRanks};
 use state::{Doing, Names, WorldState};
 use std::collections::BTreeMap;
 
@@ -54,21 +54,24 @@ pub(crate) fn at_end(
     facts: &RunFacts,
 ) -> Option<Hang> {
     let worlds = worlds(roster, sites, call_sites, facts);
-    let is_computing = |doing: &Doing| matches!(doing, Doing::Computing { .. } | Doing::Unseen);
+    let is_computing = |doing: &Doing| {
+        matches!(doing, Doing::Computing { .. } | Doing::Polling(_) | Doing::Unseen)
+    };
     let mut ranks = worlds.iter().flat_map(|world| &world.ranks);
-    if ranks.any(|rank| is_computing(&rank.doing)) && !is_interrupted(&facts.outcome) {
+    if ranks.any(|rank| is_computing(&rank.doing)) && !is_interrupted(facts) {
         return None;
     }
     explain(&worlds).filter(|hang| WAITED_MIN_S <= hang.waited_s)
 }
 
 /// Returns whether the command was ended by Ctrl-C, by a batch system or the like.
-fn is_interrupted(outcome: &CommandOutcome) -> bool {
+fn is_interrupted(facts: &RunFacts) -> bool {
     /// SIGHUP, SIGINT, SIGKILL and SIGTERM.
     const SIGNALS: [i32; 4] = [1, 2, 9, 15];
+    let outcome = &facts.outcome;
     let by_signal = outcome.signal.is_some_and(|signal| SIGNALS.contains(&signal));
     let code = outcome.exit_code.unwrap_or(0);
-    by_signal || outcome.goes_on || SIGNALS.contains(&(code - 128))
+    facts.interrupted || by_signal || outcome.goes_on || SIGNALS.contains(&(code - 128))
 }
 
 fn worlds(
@@ -112,6 +115,7 @@ fn groups(world: usize, waits: &Waits<'_>) -> Vec<WaitingRanks> {
         let state = match &rank.doing {
             Doing::Waiting(wait) => wait.words.clone(),
             Doing::Computing { .. } => "outside MPI".to_owned(),
+            Doing::Polling(call) => format!("polling, {call}"),
             Doing::Finalizing => "in MPI_Finalize".to_owned(),
             Doing::Ended => "ended".to_owned(),
             Doing::Unseen => "no call seen yet".to_owned(),

@@ -22,16 +22,14 @@ pub struct Stack {
 /// # Errors
 /// The thread has ended, or may not be traced.
 pub fn stack(pid: i32, tid: i32) -> Result<Stack, InjectError> {
-    let (stack_pointer, instruction) = match in_system_call(pid, tid) {
-        Some(position) => position,
-        None => {
-            let mut thread = Tracee::seize(tid)?;
-            thread.stop()?;
-            let registers = thread.general()?;
-            return Ok(Stack { instruction: registers.rip, words: words(pid, registers.rsp) });
-        }
-    };
-    Ok(Stack { instruction, words: words(pid, stack_pointer) })
+    if let Some((stack_pointer, instruction)) = in_system_call(pid, tid) {
+        return Ok(Stack { instruction, words: words(pid, stack_pointer) });
+    }
+    let mut thread = Tracee::seize(tid)?;
+    thread.stop()?;
+    let registers = thread.general()?;
+    // Read while the thread is stopped.
+    Ok(Stack { instruction: registers.rip, words: words(pid, registers.rsp) })
 }
 
 /// Returns stack pointer and instruction of a thread in a system call; `None` if it runs.

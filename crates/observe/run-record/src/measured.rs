@@ -69,6 +69,8 @@ pub struct RunFacts {
     pub outcome: CommandOutcome,
     /// True if events were requested (`--trace`).
     pub traced: bool,
+    /// True if a signal asked this program or the command to end.
+    pub interrupted: bool,
     /// True if the program ran already when it was watched (`sintonia attach`).
     pub attached: bool,
     /// Folder of shared memory on the launching node, for data that remain there after a crash.

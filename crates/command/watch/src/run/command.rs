@@ -18,9 +18,18 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use user_io::print::warn;
+
+/// Whether a signal that asks to end has arrived while a command ran.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether a signal asked the command to end.
+pub(crate) fn was_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
 
 /// End of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +160,8 @@ impl SignalForwarder {
 
 fn forward(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
     let Ok(pid) = command.recv() else { return };
-    for origin in signals.forever().filter(is_for_us_alone) {
+    let noted = signals.forever().inspect(|_| INTERRUPTED.store(true, Ordering::Relaxed));
+    for origin in noted.filter(is_for_us_alone) {
         if let Some(signal) = Signal::from_named_raw(origin.signal) {
             // The command may just have ended.
             kill_process(pid, signal).ok();

@@ -10,6 +10,8 @@ use std::fmt::Display;
 
 /// Largest number of ranks of a cycle that are told one by one.
 const N_TOLD_MAX: usize = 6;
+/// Largest number of requests of a call that are told one by one.
+const N_NEEDS_MAX: usize = 3;
 /// State of a rank that has not called MPI since it is watched.
 const UNSEEN: &str =
     "has not called MPI since it is watched, and may be in a call that it made before";
@@ -93,9 +95,9 @@ impl Waits<'_> {
                 let call = self.call_in_words(*communicator, *number);
                 match next {
                     Some(next) => format!(
-                        "({call}) for rank {}{}",
+                        "({call}) for rank {}, which {}",
                         next.rank,
-                        self.last_there(next, *communicator)
+                        self.behind(next, *communicator)
                     ),
                     None => format!("({call})"),
                 }
@@ -137,15 +139,15 @@ impl Waits<'_> {
         }
     }
 
-    /// Returns a remark on the last collective call of a rank that has not entered one on the same communicator.
-    fn last_there(&self, rank: &RankState, communicator: CommunicatorKey) -> String {
+    /// Returns a remark on a rank that has not entered a collective call: its last one on the same communicator.
+    fn behind(&self, rank: &RankState, communicator: CommunicatorKey) -> String {
         match rank.collectives.get(&communicator) {
-            _ if !self.world.has_numbers => String::new(),
+            _ if !self.world.has_numbers => "is not in it".to_owned(),
             Some((number, words)) => format!(
-                ", which has not entered it: its last one there, the {}, was {words}",
+                "has not entered it: its last one there, the {}, was {words}",
                 ordinal(*number)
             ),
-            None => ", which has not entered any there".to_owned(),
+            None => "has not entered any there".to_owned(),
         }
     }
 
@@ -166,43 +168,19 @@ impl Waits<'_> {
         };
         match &state.doing {
             Doing::Waiting(wait) => {
-                let needs: Vec<String> =
-                    wait.needs.iter().take(3).map(|need| self.need(state, need, None)).collect();
+                let needs = wait.needs.iter().take(N_NEEDS_MAX);
+                let needs: Vec<String> = needs.map(|need| self.need(state, need, None)).collect();
                 let what =
                     if needs.is_empty() { String::new() } else { format!(" {}", needs.join(", ")) };
-                let own =
-                    format!("rank {} waits in {}{what}, since {since}", state.rank, wait.words);
-                if n_others == 0 {
-                    format!("{}.", capital(&own))
-                } else {
-                    format!("{subject}; {own}.")
+                let own = format!("rank {} waits in {}{what}", state.rank, wait.words);
+                match n_others {
+                    0 => format!("{}, since {since}.", capital(&own)),
+                    _ => format!("{subject}; {own}, since {since}."),
                 }
             }
-            Doing::Computing { after, is_running } => {
-                let after =
-                    after.as_ref().map(|call| format!(", after {call}")).unwrap_or_default();
-                let state = match is_running {
-                    Some(true) => ", and runs: it computes for long, or in an endless loop",
-                    Some(false) => {
-                        ", and sleeps: it waits for something else than MPI, as a file, a lock or another program"
-                    }
-                    None => "",
-                };
-                format!(
-                    "{subject}, which has been outside MPI for {since}{after}{state}.{}",
-                    self.example(at)
-                )
+            other => {
+                format!("{subject}, which {}.{}", state_in_words(other, &since), self.example(at))
             }
-            Doing::Finalizing => {
-                format!(
-                    "{subject}, which has been in MPI_Finalize for {since} and calls nothing any more.{}",
-                    self.example(at)
-                )
-            }
-            Doing::Ended => {
-                format!("{subject}, which ended without MPI_Finalize.{}", self.example(at))
-            }
-            Doing::Unseen => format!("{subject}, which {UNSEEN}.{}", self.example(at)),
         }
     }
 
@@ -230,14 +208,15 @@ impl Waits<'_> {
             let words = inside.map(|(_, wait)| wait.words.clone()).next().unwrap_or_default();
             let is_one = ranks.len() == 1;
             return format!(
-                " {} in {words}, {}{}.",
+                " {} in {words}, {}; rank {} {}.",
                 capital(&format!(
                     "{} {}",
                     plural_ranks(&ranks),
                     if is_one { "waits" } else { "wait" }
                 )),
                 self.call_in_words(communicator, number),
-                self.last_there(&self.world.ranks[at], communicator)
+                self.world.ranks[at].rank,
+                self.behind(&self.world.ranks[at], communicator)
             );
         }
         let waiting = (0..n_ranks).find(|other| self.graph.edges[*other].contains(&at));
@@ -300,17 +279,33 @@ impl Waits<'_> {
                 && state.collectives.contains_key(&communicator)
         });
         let Some(state) = gone else { return String::new() };
-        let doing = match &state.doing {
-            Doing::Waiting(wait) => format!("is in {}", wait.words),
-            Doing::Computing { .. } => "is outside MPI".to_owned(),
-            Doing::Finalizing => "is in MPI_Finalize".to_owned(),
-            Doing::Ended => "has ended".to_owned(),
-            Doing::Unseen => UNSEEN.to_owned(),
-        };
+        let doing = state_in_words(&state.doing, &display::units::seconds(state.since_s));
         let last = state.collectives.get(&communicator).map(|(n, words)| {
             format!("; its last collective call there, the {}, was {words}", ordinal(*n))
         });
         format!(" Rank {} {doing}{}.", state.rank, last.unwrap_or_default())
+    }
+}
+
+/// Returns what a rank does that waits for nobody, after `which`.
+fn state_in_words(doing: &Doing, since: &str) -> String {
+    match doing {
+        Doing::Waiting(wait) => format!("is in {}", wait.words),
+        Doing::Computing { after, is_running } => {
+            let after = after.as_ref().map(|call| format!(", after {call}")).unwrap_or_default();
+            let state = match is_running {
+                Some(true) => ", and runs: it computes for long, or in an endless loop",
+                Some(false) => ", and sleeps: it waits for a file, a lock or another program",
+                None => "",
+            };
+            format!("has been outside MPI for {since}{after}{state}")
+        }
+        Doing::Polling(call) => format!("only looks for something to do, in {call}"),
+        Doing::Finalizing => {
+            format!("has been in MPI_Finalize for {since} and calls nothing any more")
+        }
+        Doing::Ended => "ended without MPI_Finalize".to_owned(),
+        Doing::Unseen => UNSEEN.to_owned(),
     }
 }
 

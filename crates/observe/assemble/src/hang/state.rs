@@ -13,6 +13,9 @@ use wire::{ProcessReport, ThreadReport};
 /// A process that ended this much earlier than the last one had ended before the others were stopped, in s.
 const ENDED_BEFORE_S: f64 = 3.0;
 
+/// Time since the last call that only looked within which a rank polls, in s.
+const POLLED_S: f64 = 0.5;
+
 /// World at one moment.
 #[derive(Debug)]
 pub(super) struct WorldState {
@@ -52,6 +55,8 @@ pub(super) enum Doing {
     Waiting(Wait),
     /// Outside MPI since this call, if any; the kernel says whether it runs.
     Computing { after: Option<String>, is_running: Option<bool> },
+    /// In calls that only look for messages or completion, the last of which is this one.
+    Polling(String),
     /// In `MPI_Finalize`, or past it.
     Finalizing,
     /// Ended without `MPI_Finalize` before the others.
@@ -176,10 +181,14 @@ fn doing(
         after: thread.last_call.map(|call| names.words(call)),
         is_running: thread.is_running,
     };
+    let last = thread.in_call.or(thread.last_call);
+    let operation = last.and_then(|call| mpi_abi::operation(OperationId(call.operation)));
+    let (Some(last), Some(operation)) = (last, operation) else { return computing() };
+    let since_s = report.clock.seconds(report.now.0.saturating_sub(thread.since.0));
+    if only_looks(operation) && since_s < POLLED_S {
+        return Doing::Polling(names.words(last));
+    }
     let Some(call) = thread.in_call else { return computing() };
-    let Some(operation) = mpi_abi::operation(OperationId(call.operation)) else {
-        return computing();
-    };
     let nothing = Awaited::default();
     let awaited = thread.awaited.as_ref().unwrap_or(&nothing);
     let arguments = Arguments { report, awaited, communicators };
@@ -268,6 +277,13 @@ impl Arguments<'_> {
         let calls = calls.find(|calls| calls.communicator == communicator)?;
         Some(Need::Collective { communicator, number: calls.n_calls })
     }
+}
+
+/// Returns whether the operation checks for messages or completion, and returns at once.
+fn only_looks(operation: &Operation) -> bool {
+    operation.mode == Mode::Nonblocking
+        && (operation.class == Class::Completion
+            || matches!(operation.stem.as_str(), "Iprobe" | "Improbe"))
 }
 
 /// Returns whether the operation is one of all members of a communicator that it names (`probe/build/awaited.rs`).

@@ -81,7 +81,7 @@ fn a_rank_that_does_not_come_is_named() {
         &[
             "All 2 other ranks wait, directly or not, for rank 2, which has been outside MPI for 12.0 s, after MPI_Barrier at \
            a.c:8 (main), and runs: it computes for long, or in an endless loop. Ranks 0, 1 wait in MPI_Allreduce at a.c:10 \
-           (main), the 5th collective call on MPI_COMM_WORLD, which has not entered it: its last one there, the 4th, was \
+           (main), the 5th collective call on MPI_COMM_WORLD; rank 2 has not entered it: its last one there, the 4th, was \
            MPI_Barrier at a.c:8 (main).",
         ],
     );
