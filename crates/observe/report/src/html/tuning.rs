@@ -17,6 +17,7 @@ pub(super) fn draw(summary: &Summary) -> Markup {
     let Some(tuning) = &summary.tuning else { return html! {} };
     let content = html! {
         p { (tuning_text::tunlets(tuning)) @if !tuning.tunlets.is_empty() { "; " (tuning_text::tally(tuning)) } }
+        @if let Some(source) = &tuning.iteration_source { p.note { (harmless(source)) } }
         @if let Some(trend) = tuning_text::iteration_trend(tuning) { p.note { "Iterations: " (tuning_text::trend_words(&trend)) "." } }
         (iterations(tuning))
         (values(tuning))

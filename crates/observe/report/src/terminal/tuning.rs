@@ -29,6 +29,9 @@ fn write_facts(page: &mut Page, tuning: &TuningSummary) {
         let facts = format!("{}; {}", tuning_text::tunlets(tuning), tuning_text::tally(tuning));
         page.sentence("", &facts, Tone::Plain);
     }
+    if let Some(source) = &tuning.iteration_source {
+        page.sentence("", source, Tone::Dim);
+    }
     if tuning.n_events_unheard != 0 {
         let text = format!(
             "{} events arrived too fast for the tunlets; all of them are in the record",

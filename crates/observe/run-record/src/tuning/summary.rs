@@ -17,6 +17,9 @@ pub struct TuningSummary {
     pub tunlets: Vec<TunletSummary>,
     /// Names of the tuning points of the description.
     pub points: Vec<String>,
+    /// Sentence about what was taken for an iteration, or why nothing was; `None` where the description says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration_source: Option<String>,
     /// Iterations of the program, in their order.
     pub iterations: Vec<IterationTime>,
     /// Decisions in the order of their acceptance.
@@ -129,6 +132,7 @@ impl TuningSummary {
                 let iteration = IterationTime { number, end_s: line.t_s, duration_s, work };
                 self.n_left_out += u64::from(!push(&mut self.iterations, iteration));
             }
+            TuningEvent::Iterations { text } => self.iteration_source = Some(text.clone()),
             TuningEvent::Decision { decision, tunlet, point, old, new, reason } => {
                 let summary = DecisionSummary {
                     decision: *decision,
