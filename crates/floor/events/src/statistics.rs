@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Summing over `previous` gives the call site; summing over `address` as well gives the operation.
 /// Regions that found no room in the table are counted under `address` 0 and `previous` 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
-#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionCounters {
     /// Return address of the MPI call that ends the region.
     pub address: u64,
@@ -18,9 +17,6 @@ pub struct RegionCounters {
     pub previous: u64,
     /// Index of the operation in the table of `mpi-abi`.
     pub operation: u16,
-    /// Padding, so that the layout has no holes.
-    #[serde(skip)]
-    pub reserved: [u16; 3],
     /// Number of calls.
     pub n_calls: u64,
     /// Ticks inside the MPI calls.
@@ -37,21 +33,17 @@ pub struct RegionCounters {
     pub compute: SampledTime,
     /// Sampled parts of the MPI calls.
     pub mpi: SampledTime,
-    /// Padding to four cache lines.
-    #[serde(skip)]
-    pub spare: [u32; 1],
 }
 
-const _: () = assert!(size_of::<RegionCounters>() == 256);
-
-/// Parts of a time as sampled from the kernel: on a core, and waiting for one; the rest of the time the thread was
-/// blocked, or was not sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
-#[repr(C)]
+/// Sampled time of a thread, and the parts of it on a core and waiting for one, in units of [`SampledTime::UNIT_NS`];
+/// for the rest of it the thread was blocked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampledTime {
-    /// Processor time, in units of [`SampledTime::UNIT_NS`].
+    /// Time between the samples.
+    pub elapsed: u32,
+    /// Processor time.
     pub cpu: u32,
-    /// Time in which the thread could run and no core was free, in the same units.
+    /// Time in which the thread could run and no core was free.
     pub runqueue: u32,
 }
 
@@ -61,18 +53,25 @@ impl SampledTime {
 
     /// Adds another time; a sum beyond the range stays at its end.
     pub fn add(&mut self, other: Self) {
+        self.elapsed = self.elapsed.saturating_add(other.elapsed);
         self.cpu = self.cpu.saturating_add(other.cpu);
         self.runqueue = self.runqueue.saturating_add(other.runqueue);
     }
 
-    /// Processor time in s.
-    pub fn cpu_s(self) -> f64 {
-        f64::from(self.cpu) * Self::UNIT_NS as f64 * 1e-9
+    /// Share of the time on a core, 0 to 1; `None` if nothing was sampled.
+    pub fn cpu_share(self) -> Option<f64> {
+        self.share(self.cpu)
     }
 
-    /// Time of waiting for a core in s.
-    pub fn runqueue_s(self) -> f64 {
-        f64::from(self.runqueue) * Self::UNIT_NS as f64 * 1e-9
+    /// Share of the time waiting for a core, 0 to 1; `None` if nothing was sampled.
+    pub fn runqueue_share(self) -> Option<f64> {
+        self.share(self.runqueue)
+    }
+
+    fn share(self, part: u32) -> Option<f64> {
+        // The parts can exceed the time a little: they are rounded one by one.
+        let whole = u64::from(self.elapsed).max(u64::from(self.cpu) + u64::from(self.runqueue));
+        (whole != 0).then(|| f64::from(part) / whole as f64)
     }
 }
 
@@ -170,4 +169,23 @@ pub struct CollectiveCalls {
     pub operation: u16,
     /// Return address of the last one.
     pub address: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check((elapsed, cpu, runqueue): (u32, u32, u32), expected: Option<(f64, f64)>) {
+        let time = SampledTime { elapsed, cpu, runqueue };
+        assert_eq!(time.cpu_share().zip(time.runqueue_share()), expected);
+    }
+
+    #[test]
+    fn shares_are_of_what_was_sampled() {
+        check((0, 0, 0), None);
+        check((100, 25, 50), Some((0.25, 0.5)));
+        check((100, 0, 0), Some((0.0, 0.0)));
+        check((100, 60, 60), Some((0.5, 0.5)));
+    }
 }

@@ -4,27 +4,31 @@
 //! spawn others: the efficiency of the whole run is the mean over its worlds, weighted by their rank time (ranks
 //! times elapsed time). Parallel efficiency thus keeps its meaning for one world: the useful time of all ranks
 //! divided by the time they existed. Load balance is defined so that the product holds: MPI parallel efficiency
-//! divided by communication efficiency. The factor of OpenMP is what remains of parallel efficiency; it is not split
-//! over several worlds.
+//! divided by communication efficiency. Core availability and the factor of OpenMP, which is what remains of parallel
+//! efficiency, multiply to it; the latter is not split over several worlds.
 
 use super::openmp::team_time;
 use super::roster::{RankProcess, Roster};
+use super::usage::{self, CoreWait};
 use models::pop::{self, OpenMpEfficiencies, RankTime, TeamTime};
 use run_record::summary::Efficiencies;
 
 /// Returns the efficiencies of a world; `None` if it has no elapsed time.
 pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
     let longest_s = ranks.iter().map(RankProcess::elapsed_s).fold(0.0, f64::max);
-    let time = |rank: &RankProcess<'_>| {
+    let waits: Option<Vec<CoreWait>> = ranks.iter().map(usage::core_wait).collect();
+    let time = |(at, rank): (usize, &RankProcess<'_>)| {
         let (elapsed_s, mpi_s) = (rank.elapsed_s(), rank.mpi_s());
         // Time outside MPI counts as useful until the end of the longest rank. For a rank that died, the
         // time after its end does not.
         let dead_s = if rank.report.finalizing { 0.0 } else { longest_s - elapsed_s };
-        RankTime { node: rank.node, elapsed_s, mpi_s: mpi_s + dead_s }
+        let waiting_s = waits.as_ref().map_or(0.0, |waits| waits[at].compute_s);
+        RankTime { node: rank.node, elapsed_s, mpi_s: mpi_s + dead_s + waiting_s }
     };
-    let times: Vec<RankTime> = ranks.iter().map(time).collect();
+    let times: Vec<RankTime> = ranks.iter().enumerate().map(time).collect();
     let openmp = openmp(ranks);
-    pop::efficiencies(&times).map(|pop| Efficiencies {
+    let pop = pop::efficiencies(&times)?;
+    let efficiencies = Efficiencies {
         parallel_efficiency: pop.parallel * openmp.map_or(1.0, |openmp| openmp.parallel),
         openmp_parallel_efficiency: openmp.map(|openmp| openmp.parallel),
         openmp_load_balance: openmp.map(|openmp| openmp.load_balance),
@@ -36,6 +40,12 @@ pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
         load_balance_in: pop.load_balance_in,
         load_balance_out: pop.load_balance_out,
         ..Efficiencies::default()
+    };
+    let waited_s = waits.map(|waits| waits.iter().map(|wait| wait.compute_s + wait.mpi_s).sum());
+    let all_s = longest_s * ranks.len() as f64;
+    Some(match waited_s {
+        Some(waited_s) => with_cores(efficiencies, 1.0 - share(waited_s, all_s)),
+        None => efficiencies,
     })
 }
 
@@ -44,6 +54,31 @@ fn openmp(ranks: &[RankProcess<'_>]) -> Option<OpenMpEfficiencies> {
     ranks.iter().any(|rank| !rank.report.openmp.is_empty()).then_some(())?;
     let times: Vec<TeamTime> = ranks.iter().map(team_time).collect();
     pop::openmp_efficiencies(&times)
+}
+
+/// Splits the share of time with a core off from the efficiencies, so that the factors still multiply.
+///
+/// Without waiting for cores, communication efficiency is the longest useful time over the elapsed time; with it, over
+/// the average time that a rank had a core, and not more than 1.
+fn with_cores(pop: Efficiencies, core_availability: f64) -> Efficiencies {
+    let communication = share(pop.communication_efficiency, core_availability);
+    let load_balance = share(pop.mpi_parallel_efficiency, communication * core_availability);
+    let load_balance_in = pop.load_balance_in.max(load_balance);
+    Efficiencies {
+        mpi_parallel_efficiency: load_balance * communication,
+        core_availability: Some(core_availability),
+        communication_efficiency: communication,
+        load_balance,
+        load_balance_in,
+        load_balance_out: share(load_balance, load_balance_in),
+        ..pop
+    }
+}
+
+/// Splits communication efficiency into serialization and transfer efficiency; `transfer` is that of the replay.
+pub(super) fn split(pop: &Efficiencies, transfer: f64) -> (f64, f64) {
+    let serialization = share(pop.communication_efficiency, transfer);
+    (serialization, share(pop.communication_efficiency, serialization))
 }
 
 /// Returns the efficiencies of a run from those of its worlds.
@@ -70,24 +105,29 @@ fn mean(worlds: &[(f64, Efficiencies)]) -> Efficiencies {
     let parallel = mean(|pop| pop.parallel_efficiency);
     let communication = mean(|pop| pop.communication_efficiency);
     let mpi_parallel = mean(|pop| pop.mpi_parallel_efficiency);
+    let cores = |(weight, pop): &(f64, Efficiencies)| Some(weight * pop.core_availability?);
+    let cores: Option<f64> = worlds.iter().map(cores).sum();
+    let core_availability = cores.map(|sum| sum / total);
     let load_balance = share(mpi_parallel, communication);
     let has_openmp = worlds.iter().any(|(_, pop)| pop.openmp_parallel_efficiency.is_some());
+    let without_openmp = mpi_parallel * core_availability.unwrap_or(1.0);
     // Clamped to at least `load_balance`, so that the factor between nodes does not exceed 1.
     let load_balance_in = mean(|pop| pop.load_balance_in).max(load_balance);
     Efficiencies {
         parallel_efficiency: parallel,
         mpi_parallel_efficiency: mpi_parallel,
-        openmp_parallel_efficiency: has_openmp.then(|| share(parallel, mpi_parallel)),
+        openmp_parallel_efficiency: has_openmp.then(|| share(parallel, without_openmp)),
+        core_availability,
         communication_efficiency: communication,
         load_balance,
         load_balance_in,
         load_balance_out: share(load_balance, load_balance_in),
-        ..split(worlds, communication)
+        ..split_of_worlds(worlds, communication)
     }
 }
 
 /// Returns serialization and transfer efficiency if every world has them.
-fn split(worlds: &[(f64, Efficiencies)], communication: f64) -> Efficiencies {
+fn split_of_worlds(worlds: &[(f64, Efficiencies)], communication: f64) -> Efficiencies {
     let total: f64 = worlds.iter().map(|(weight, _)| weight).sum();
     let ideal = |(weight, pop): &(f64, Efficiencies)| Some(weight * pop.transfer_efficiency?);
     let transfer: Option<f64> = worlds.iter().map(ideal).sum();
@@ -158,5 +198,31 @@ mod tests {
         let communication = (20.0 * 0.8 + 10.0 * 0.3) / 30.0;
         let (within, load_balance) = ((20.0 * 0.75 + 10.0) / 30.0, 0.5 / communication);
         check(worlds, [0.5, communication, load_balance, within, load_balance / within]);
+    }
+
+    #[track_caller]
+    fn check_cores((average, longest): (f64, f64), cores: f64, expected: [f64; 2]) {
+        let pop = Efficiencies {
+            parallel_efficiency: average,
+            mpi_parallel_efficiency: average,
+            communication_efficiency: longest,
+            load_balance: average / longest,
+            load_balance_in: 1.0,
+            ..Efficiencies::default()
+        };
+        let pop = with_cores(pop, cores);
+        let found = [pop.load_balance, pop.communication_efficiency];
+        let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(near, "{pop:?}");
+        let product = found[0] * found[1] * cores;
+        assert!((product - average).abs() < 1e-12, "{pop:?}");
+    }
+
+    #[test]
+    fn factors_multiply_with_the_share_of_time_with_a_core() {
+        check_cores((0.2, 0.2), 0.25, [1.0, 0.8]);
+        check_cores((0.6, 0.8), 1.0, [0.75, 0.8]);
+        // One rank was never kept from its core, and computed for longer than the average rank had one.
+        check_cores((0.4, 0.8), 0.5, [0.8, 1.0]);
     }
 }

@@ -7,10 +7,14 @@
 //! Limits of the observation itself (`warnings`), and numbers that users read in the tables.
 
 mod balance;
+#[cfg(test)]
+mod cases;
 mod collectives;
+mod cores;
 mod ended;
 mod environment;
 mod hang;
+mod kernel;
 mod openmp;
 mod overall;
 mod point_to_point;
@@ -25,6 +29,8 @@ use run_record::summary::{CallSite, Finding, RankTotals, Summary};
 const N_FINDINGS_MAX: usize = 6;
 /// Minimum share of the ranks' time for a finding; less is not worth the user's time.
 const SHARE_MIN: f64 = 0.03;
+/// Share of the ranks' time from which on a finding comes before the sentence that the run is efficient.
+const WORTH: f64 = 0.1;
 
 /// Returns what limits the run, most important first; at least one sentence if ranks were seen.
 pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
@@ -33,6 +39,8 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
         return Vec::new();
     }
     let mut limits: Vec<Finding> = [
+        cores::findings(&run),
+        kernel::findings(&run),
         balance::findings(&run),
         collectives::findings(&run),
         point_to_point::findings(&run),
@@ -46,7 +54,11 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     // A dead rank matters more than any share.
     let mut findings = hang::findings(&run);
     findings.extend(ended::findings(&run));
-    findings.extend(overall::finding(&run, &limits));
+    let overall = overall::finding(&run, &limits);
+    // The first sentence names the cause that costs most, unless there is little to gain at all.
+    let n_first = if overall::is_good(&run, &limits) { 0 } else { limits.len().min(1) };
+    findings.extend(limits.drain(..n_first));
+    findings.extend(overall);
     findings.extend(limits);
     findings.truncate(N_FINDINGS_MAX);
     findings
@@ -57,11 +69,25 @@ pub(super) struct Run<'a> {
     summary: &'a Summary,
     /// Elapsed time of all ranks together, in s.
     rank_time_s: f64,
+    /// Time lost because cores are short.
+    shortage: cores::Shortage,
 }
 
 impl<'a> Run<'a> {
     fn new(summary: &'a Summary) -> Self {
-        Self { summary, rank_time_s: summary.ranks.iter().map(|rank| rank.elapsed_s).sum() }
+        let rank_time_s = summary.ranks.iter().map(|rank| rank.elapsed_s).sum();
+        Self { summary, rank_time_s, shortage: cores::Shortage::of(&summary.ranks) }
+    }
+
+    /// Returns a time in MPI as a share of the ranks' time, without what a shortage of cores explains.
+    fn mpi_share(&self, time_s: f64) -> f64 {
+        self.share(time_s * self.shortage.mpi_share_left)
+    }
+
+    /// Returns whether a quota stopped some rank.
+    fn is_throttled(&self) -> bool {
+        let usages = self.summary.ranks.iter().filter_map(|rank| rank.usage.as_ref());
+        usages.into_iter().any(|usage| 0.0 < usage.throttled_s)
     }
 
     /// Returns a time as a share of the ranks' time.
@@ -147,7 +173,7 @@ mod tests {
             .summary();
         let found = findings(&summary);
         let sites: Vec<_> = found.iter().map(|finding| finding.call_site).collect();
-        assert_eq!(sites, [None, Some(1), Some(0)], "{found:?}");
+        assert_eq!(sites, [Some(1), None, Some(0)], "{found:?}");
     }
 
     #[test]

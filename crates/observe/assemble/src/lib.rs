@@ -28,6 +28,7 @@ mod sums;
 mod time;
 mod trace;
 mod traffic;
+mod usage;
 mod warnings;
 
 use functions::FunctionTally;
@@ -173,8 +174,9 @@ fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &MeasuredRun,
         ));
     }
     for (world, split) in summary.worlds.iter_mut().zip(traced.splits) {
-        world.pop.serialization_efficiency = split.map(|split| split.serialization_efficiency);
-        world.pop.transfer_efficiency = split.map(|split| split.transfer_efficiency);
+        let split = split.map(|split| efficiency::split(&world.pop, split.transfer_efficiency));
+        world.pop.serialization_efficiency = split.map(|(serialization, _)| serialization);
+        world.pop.transfer_efficiency = split.map(|(_, transfer)| transfer);
     }
     let by_world: Vec<_> = summary.worlds.iter().map(|world| Some(world.pop)).collect();
     summary.pop = efficiency::of_run(roster, &by_world);

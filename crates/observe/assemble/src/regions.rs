@@ -2,9 +2,9 @@
 
 use super::roster::{RankProcess, Roster, TimeByRank, add_time};
 use super::sites::{AddressBook, Sites};
-use events::{OperationId, RegionCounters};
+use events::{OperationId, RegionCounters, SampledTime};
 use run_record::RegionRow;
-use run_record::summary::Region;
+use run_record::summary::{Region, SampledParts};
 use std::collections::BTreeMap;
 
 /// Returns the regions of every thread, for the table in the record.
@@ -47,7 +47,7 @@ fn row(
 
 /// Returns the regions of all ranks together with their computation time by rank, in descending order of time.
 pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<(Region, TimeByRank)> {
-    let mut totals: BTreeMap<(Option<u32>, Option<u32>), (Region, TimeByRank)> = BTreeMap::new();
+    let (mut parts, mut totals) = (BTreeMap::new(), BTreeMap::<Ends, (Region, TimeByRank)>::new());
     for (idx, (rank, book)) in roster.ranks.iter().zip(&sites.books).enumerate() {
         for row in rank_rows(rank, book) {
             let totals = totals.entry((row.from_call_site, row.call_site));
@@ -60,11 +60,47 @@ pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<(Region, TimeByR
             region.bytes += row.bytes;
             add_time(by_rank_s, idx, row.compute_s);
         }
+        add_parts(&mut parts, rank, book);
+    }
+    for (sites, parts) in parts {
+        if let Some((region, _)) = totals.get_mut(&sites) {
+            region.sampled = Some(parts);
+        }
     }
     let mut totals: Vec<(Region, TimeByRank)> = totals.into_values().collect();
     let time_s = |region: &Region| region.compute_s + region.mpi_s;
     totals.sort_by(|(a, _), (b, _)| time_s(b).total_cmp(&time_s(a)));
     totals
+}
+
+/// Numbers of the call sites before and after a region.
+type Ends = (Option<u32>, Option<u32>);
+
+/// Adds the parts of a rank's times that were sampled, scaled to the whole times.
+fn add_parts(parts: &mut BTreeMap<Ends, SampledParts>, rank: &RankProcess<'_>, book: &AddressBook) {
+    let id = |site: Option<usize>| site.and_then(|site| u32::try_from(site).ok());
+    for counters in rank.report.threads.iter().flat_map(|thread| &thread.regions) {
+        let ends = (
+            id(book.site_before(counters.previous)),
+            id(book.site(counters.address, counters.operation)),
+        );
+        let compute_s = rank.clock.seconds(counters.compute_ticks);
+        let mpi_s = rank.call_s(counters, counters.mpi_ticks);
+        if let Some((cpu, runqueue)) = shares(counters.compute) {
+            let parts = parts.entry(ends).or_default();
+            parts.compute_cpu_s += cpu * compute_s;
+            parts.compute_runqueue_s += runqueue * compute_s;
+        }
+        if let Some((cpu, runqueue)) = shares(counters.mpi) {
+            let parts = parts.entry(ends).or_default();
+            parts.mpi_cpu_s += cpu * mpi_s;
+            parts.mpi_runqueue_s += runqueue * mpi_s;
+        }
+    }
+}
+
+fn shares(time: SampledTime) -> Option<(f64, f64)> {
+    time.cpu_share().zip(time.runqueue_share())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::roster::{OpenCall, RankProcess, Roster, TimeByRank, operation_name};
 use super::sites::Sites;
 use super::warnings::{self, Losses};
-use super::{efficiency, openmp, operations, regions, traffic};
+use super::{efficiency, openmp, operations, regions, traffic, usage};
 use events::CodeAddress;
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::summary::{
@@ -75,6 +75,7 @@ pub(super) fn summarize(
         call_sites,
         regions: top_regions(roster, sites),
         openmp_regions: openmp::regions(roster, lookup),
+        nodes: usage::of_nodes(roster),
         worlds: worlds(roster, &by_world),
         traffic: traffic::pairs(roster),
         ranks,
@@ -165,6 +166,7 @@ fn rank_totals<'s>(
             Some(site) => call_in_words(site),
             None => operation_name(open.call.operation).to_owned(),
         }),
+        usage: usage::of_rank(rank),
     }
 }
 

@@ -45,10 +45,16 @@ pub(crate) struct Observed {
     passed: BatchPositions,
     /// True if its events may be awaited: it recently had some that are not only summed.
     is_prompt: bool,
-    modules: ExecutableMappings,
-    usage: UsageReader,
+    kernel: FromKernel,
     final_taken: bool,
     is_let_go: bool,
+}
+
+/// What the kernel tells of a process.
+#[derive(Debug)]
+struct FromKernel {
+    modules: ExecutableMappings,
+    usage: UsageReader,
 }
 
 impl Observed {
@@ -71,8 +77,7 @@ impl Observed {
             request: SumRequest::default(),
             passed: Vec::new(),
             is_prompt: true,
-            modules,
-            usage: UsageReader::default(),
+            kernel: FromKernel { modules, usage: UsageReader::default() },
             final_taken: false,
             is_let_go: false,
         };
@@ -111,7 +116,7 @@ impl Observed {
     /// Rewinds after a lost connection.
     pub(crate) fn rewind(&mut self) {
         self.stage.rewind();
-        self.modules.rewind();
+        self.kernel.modules.rewind();
         self.reread();
     }
 
@@ -189,23 +194,23 @@ impl Observed {
     ) -> ProcessReport {
         self.last_report = Some(now);
         let living = self.pidfd.as_ref().map(|_| self.key.pid);
-        self.usage.read(&self.segment, living, files);
+        self.kernel.usage.read(&self.segment, living, files);
         // Set before the counters are read: a report marked as final must contain the final numbers.
         self.stage.reported = self.stage.reached;
         let mut report = self.numbers(node);
         let regions = report.threads.iter().flat_map(|thread| &thread.regions);
         let addresses = regions.map(|region| region.address);
         let mut addresses = addresses.chain(report.openmp.iter().map(|region| region.address));
-        if !report.gone && !addresses.all(|address| self.modules.holds(address)) {
-            self.modules.reread(self.key.pid, now);
+        if !report.gone && !addresses.all(|address| self.kernel.modules.holds(address)) {
+            self.kernel.modules.reread(self.key.pid, now);
         }
-        report.modules = self.modules.unsent().unwrap_or_default();
+        report.modules = self.kernel.modules.unsent().unwrap_or_default();
         report
     }
 
     /// Returns the current report including the modules, for a file.
     pub(crate) fn whole_report(&mut self, node: (&str, &NodeFiles), now: Instant) -> ProcessReport {
-        self.modules.rewind();
+        self.kernel.modules.rewind();
         self.report(node, now)
     }
 
@@ -245,8 +250,8 @@ impl Observed {
             communicators,
             collectives: self.segment.collectives(),
             threads: self.segment.threads().map(|thread| self.thread_report(thread)).collect(),
-            usage: self.usage.since_init(&self.segment),
-            cores: self.usage.cores().clone(),
+            usage: self.kernel.usage.since_init(&self.segment),
+            cores: self.kernel.usage.cores().clone(),
             openmp: self.segment.openmp(),
             openmp_uncounted: self.segment.openmp_uncounted(),
         }

@@ -93,6 +93,9 @@ impl MonitoredCall {
         state.outer_stack = stack_pointer;
         let enter = clock::ticks();
         state.writer.enter(operation, address, enter);
+        if state.sampler.is_due(enter) {
+            sample_computing(state, operation, address, enter);
+        }
         Some(Self {
             arguments: Arguments { thread, is_fortran: false, scope: None },
             address,
@@ -135,6 +138,9 @@ impl MonitoredCall {
         thread.previous = address;
         thread.last_exit = exit;
         thread.writer.leave(exit);
+        if thread.sampler.is_due(exit) {
+            thread.sampler.sample(exit, &region.mpi);
+        }
         if watch::is_on() {
             watch::see(&mut thread.writer, operation, address, (enter, exit), bytes);
         }
@@ -267,6 +273,14 @@ fn attached(thread: *mut Thread) -> Option<*mut Thread> {
     }
     let thread = thread::attach();
     (!thread.is_null()).then_some(thread)
+}
+
+/// Samples the processor time of the computation that the call at `address` ends.
+#[cold]
+#[inline(never)]
+fn sample_computing(thread: &mut Thread, operation: u16, address: u64, now_ticks: u64) {
+    let region = thread.writer.region(address, thread.previous, operation);
+    thread.sampler.sample(now_ticks, &region.compute);
 }
 
 /// Records what one record cannot hold: a second peer, more requests.

@@ -330,6 +330,7 @@ fn finish(end_ticks: u64) {
         PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(process) = process().filter(|_| is_first) else { return };
     waiting::release();
+    thread::stop_sampling();
     thread::leave();
     let _nothing = std::panic::catch_unwind(|| {
         process.write_last(end_ticks);

@@ -1,6 +1,7 @@
 //! State of a monitored thread between its MPI calls.
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
+mod sampler;
 pub(crate) mod tls;
 
 use crate::communicators::Recent;
@@ -11,6 +12,7 @@ use crate::waiting::{self, Wait};
 use events::CallRecord;
 use ring::clock;
 use ring::{RingCursor, ThreadWriter};
+use sampler::Sampler;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
@@ -36,6 +38,8 @@ pub(crate) struct Thread {
     pub(crate) sizes: Sizes,
     /// Cache of communicators.
     pub(crate) communicators: Recent,
+    /// Samples of processor time.
+    pub(crate) sampler: Sampler,
     /// Requests that the call in progress may complete (traced runs).
     pub(crate) pending: PendingRequests,
     /// Waits of the thread in MPI.
@@ -206,7 +210,7 @@ fn make() -> Option<NonNull<Thread>> {
     };
     let words = Some(StateWords { own: tls::words(), of_probes: instrument::ThreadWords::own() });
     let traced = is_traced && writer.has_ring();
-    let thread = Thread { traced, words, ..new(writer, library) };
+    let thread = Thread { traced, words, sampler: Sampler::start(), ..new(writer, library) };
     // SAFETY: fresh pages, large enough, aligned to a page.
     unsafe { place.write(thread) };
     Some(place)
@@ -218,7 +222,8 @@ fn make() -> Option<NonNull<Thread>> {
 /// `thread` comes from [`make`], and nothing else refers to it.
 unsafe fn give_back(thread: NonNull<Thread>) {
     // SAFETY: moved out of its place, which is not read again.
-    let state = unsafe { thread.read() };
+    let mut state = unsafe { thread.read() };
+    state.sampler.end();
     state.writer.detach();
     // SAFETY: made by `make` with this length.
     unsafe { ring::private::free(thread.cast(), size_of::<Thread>()) };
@@ -235,6 +240,7 @@ pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
         library,
         sizes: Sizes::default(),
         communicators: Recent::default(),
+        sampler: Sampler::off(),
         pending: PendingRequests { n_requests: 0, requests: [0; 256] },
         wait: Wait::default(),
         words: None,
@@ -245,6 +251,15 @@ pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
 fn set(thread: *mut Thread) {
     // SAFETY: the calling thread's own words.
     unsafe { (*tls::words()).thread = thread };
+}
+
+/// Ends the samples of the calling thread.
+pub(crate) fn stop_sampling() {
+    let thread = attached();
+    if is_watched(thread) {
+        // SAFETY: the calling thread's own state.
+        unsafe { &mut *thread }.sampler.end();
+    }
 }
 
 /// Stops monitoring the calling thread.

@@ -30,6 +30,9 @@ pub(crate) struct Term {
 pub(crate) fn terms(pop: &Efficiencies) -> Vec<Term> {
     let term = |depth, branch, name, value, meaning| Term { depth, branch, name, value, meaning };
     let mut terms = vec![term(0, "", "Parallel efficiency", pop.parallel_efficiency, PARALLEL)];
+    if let Some(cores) = pop.core_availability {
+        terms.push(term(1, "├─ ", "Core availability", cores, CORES));
+    }
     // Branch lines go on to the factor of OpenMP below those of MPI.
     let by_mpi = match pop.openmp_parallel_efficiency {
         None => ["└─ ", "   ├─ ", "   │  ├─ ", "   │  └─ ", "   └─ ", "      ├─ ", "      └─ "],
@@ -64,6 +67,7 @@ pub(crate) fn terms(pop: &Efficiencies) -> Vec<Term> {
 }
 
 const PARALLEL: &str = "Share of the processors' time spent in the program's own computation.";
+const CORES: &str = "Share of the ranks' time in which no core was missing: low when ranks, threads or other programs share cores.";
 const MPI_PARALLEL: &str = "The part of it that MPI answers for; the same without OpenMP.";
 const LOAD_BALANCE: &str =
     "Average over longest computation of a rank: low when some ranks have more to do than others.";
@@ -110,5 +114,7 @@ mod tests {
         assert_eq!(terms(&hybrid).len(), 9);
         let split = Efficiencies { openmp_load_balance: Some(0.9), ..hybrid };
         assert_eq!(terms(&split).last().map(|term| term.name), Some("Load balance"));
+        let shared = Efficiencies { core_availability: Some(0.5), ..Efficiencies::default() };
+        assert_eq!((terms(&shared).len(), terms(&shared)[1].name), (7, "Core availability"));
     }
 }

@@ -95,6 +95,7 @@ fn rank_totals(rank: u32, n_ranks: u32) -> RankTotals {
         bytes: if rank == 0 { 61_000_000 * u64::from(n_ranks) } else { 61_000_000 },
         end: "finalized".to_owned(),
         last_seen_in: None,
+        usage: None,
     }
 }
 
@@ -108,6 +109,7 @@ fn efficiencies(ranks: &[RankTotals]) -> Efficiencies {
     Efficiencies {
         parallel_efficiency: average_s / ELAPSED_S,
         mpi_parallel_efficiency: average_s / ELAPSED_S,
+        core_availability: None,
         communication_efficiency: longest_s / ELAPSED_S,
         load_balance: average_s / longest_s,
         load_balance_in: (average_s / longest_s).sqrt(),
@@ -196,6 +198,7 @@ fn regions(ranks: &[RankTotals]) -> Vec<Region> {
             mpi_s,
             bytes: 499_000_000,
             compute_by_rank_s,
+            sampled: None,
         }
     };
     vec![

@@ -1,5 +1,6 @@
 //! Tables of a run, the same for terminal and page: a table is one entry of [`all`], a column one line of its table.
 
+mod processors;
 mod sampled;
 
 use crate::efficiency::grade;
@@ -12,6 +13,8 @@ use display::text::{harmless, shorten};
 use run_record::summary::{OpenMpRegion, OperationTotals, Region, WaitingRanks};
 use run_record::{FunctionTotals, Summary};
 
+/// Share of a computation waiting for a core from which on the column is shown.
+const NOTABLE: f64 = 0.02;
 /// Text in place of a share.
 const OUTSIDE: &str = "outside";
 
@@ -60,6 +63,7 @@ pub(crate) fn all(summary: &Summary, medium: Medium) -> impl Iterator<Item = Lis
         waits,
         sampled::functions,
         functions,
+        processors::processors,
         call_sites,
         sampled::callers,
         regions,
@@ -193,6 +197,9 @@ fn call_sites(summary: &Summary, medium: Medium) -> Listing {
 
 fn regions(summary: &Summary, medium: Medium) -> Listing {
     let all_s = ranking::time_of_all_s(summary);
+    let waiting_s = |region: &Region| region.sampled.map_or(0.0, |it| it.compute_runqueue_s);
+    let is_short =
+        summary.regions.iter().any(|region| NOTABLE * region.compute_s < waiting_s(region));
     let mut regions: Vec<&Region> = summary.regions.iter().collect();
     regions.sort_by(|a, b| b.compute_s.total_cmp(&a.compute_s));
     let end = |id: Option<usize>, missing: &str| {
@@ -211,6 +218,8 @@ fn regions(summary: &Summary, medium: Medium) -> Listing {
         .right("times", |region| Cell::count(region.calls))
         .right("computing", |region| Cell::seconds(region.compute_s))
         .right("share", |region| share(region.compute_s, all_s))
+        .right("without a core", |region| Cell::seconds(waiting_s(region)))
+        .when(is_short)
         .right("then in MPI", |region| Cell::seconds(region.mpi_s))
         .right("bytes", |region| Cell::bytes(region.bytes))
         .when(medium.is_wide())
@@ -299,7 +308,11 @@ fn operations(summary: &Summary, medium: Medium) -> Listing {
 /// Returns a cell with a share of all ranks' time; large ones stand out.
 fn share(part_s: f64, all_s: f64) -> Cell {
     let share = display::units::share_of(part_s, all_s);
-    Cell::percent(share).tone(if share >= 0.05 { Tone::Strong } else { Tone::Plain })
+    Cell::percent(share).tone(tone(share))
+}
+
+fn tone(share: f64) -> Tone {
+    if share >= 0.05 { Tone::Strong } else { Tone::Plain }
 }
 
 /// Returns the time of each rank in s; empty if not recorded.

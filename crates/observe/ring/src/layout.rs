@@ -13,6 +13,10 @@
 //! Every field is an atomic ([`Shared`]), constant ones included: the memory is shared with another process,
 //! which may write anything anywhere. By the rules, each field has one writer.
 
+mod counters;
+
+pub use counters::{PeerSlot, RegionSlot, SampledWords, UsageWords};
+
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Types that may be referenced in memory to which other processes write.
@@ -167,25 +171,6 @@ impl CapacityWords {
             n_peers: self.n_peers.load(Ordering::Relaxed),
             n_records: self.n_records.load(Ordering::Relaxed),
         }
-    }
-}
-
-/// An [`events::Usage`] in shared memory.
-#[derive(Debug)]
-#[repr(C)]
-pub struct UsageWords([AtomicU64; events::usage::N_WORDS]);
-
-impl UsageWords {
-    /// Stores the usage.
-    pub fn store(&self, usage: events::Usage) {
-        for (word, value) in self.0.iter().zip(usage.to_words()) {
-            word.store(value, Ordering::Relaxed);
-        }
-    }
-
-    /// Loads the current values.
-    pub fn load(&self) -> events::Usage {
-        events::Usage::from_words(self.0.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
 }
 
@@ -469,48 +454,6 @@ pub struct CollectiveSlot {
 
 const _: () = assert!(size_of::<CollectiveSlot>() == 32);
 
-/// [`events::RegionCounters`] in shared memory.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct RegionSlot {
-    /// See [`events::RegionCounters::address`].
-    pub address: AtomicU64,
-    /// See [`events::RegionCounters::previous`].
-    pub previous: AtomicU64,
-    /// See [`events::RegionCounters::operation`]; the upper bits are zero.
-    pub operation: AtomicU64,
-    /// Calls.
-    pub n_calls: AtomicU64,
-    /// Ticks inside MPI.
-    pub mpi_ticks: AtomicU64,
-    /// Ticks of computation before the MPI calls.
-    pub compute_ticks: AtomicU64,
-    /// Longest call in ticks.
-    pub mpi_ticks_max: AtomicU64,
-    /// Bytes moved.
-    pub bytes: AtomicU64,
-    /// Calls by size.
-    pub sizes: [AtomicU32; events::size_histogram::N_BINS],
-    /// Sampled parts of the computation.
-    pub compute: SampledWords,
-    /// Sampled parts of the MPI calls.
-    pub mpi: SampledWords,
-    /// See [`events::RegionCounters::spare`].
-    pub spare: [AtomicU32; 1],
-}
-
-/// [`events::SampledTime`] in shared memory.
-#[derive(Debug)]
-#[repr(C)]
-pub struct SampledWords {
-    /// Processor time.
-    pub cpu: AtomicU32,
-    /// Time of waiting for a core.
-    pub runqueue: AtomicU32,
-}
-
-const _: () = assert!(size_of::<RegionSlot>() == size_of::<events::RegionCounters>());
-
 /// [`events::OpenMpCounters`] in shared memory. Threads that meet regions add to it; `address` is 0 before its first use.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -540,23 +483,3 @@ pub struct OpenMpSlot {
 }
 
 const _: () = assert!(OPENMP_BYTES.is_multiple_of(PAGE));
-
-/// [`events::Peer`] in shared memory.
-#[derive(Debug)]
-#[repr(C)]
-pub struct PeerSlot {
-    /// Messages sent.
-    pub n_sent: AtomicU64,
-    /// Bytes sent.
-    pub bytes_sent: AtomicU64,
-    /// Messages received.
-    pub n_received: AtomicU64,
-    /// Bytes received.
-    pub bytes_received: AtomicU64,
-    /// Tag of the last message sent.
-    pub last_tag: AtomicU32,
-    /// Padding.
-    pub pad: AtomicU32,
-}
-
-const _: () = assert!(size_of::<PeerSlot>() == size_of::<events::Peer>());

@@ -7,6 +7,7 @@ mod function_totals;
 mod hang;
 mod openmp;
 mod sampling;
+mod usage;
 
 use crate::tuning::TuningSummary;
 use dealing_report::DealingReport;
@@ -20,6 +21,7 @@ pub use function_totals::{FunctionTimes, FunctionTotals};
 pub use hang::{Hang, WaitingRanks};
 pub use openmp::OpenMpRegion;
 pub use sampling::{SampledCaller, SampledFunction, Sampling};
+pub use usage::{FileTotals, NodeUsage, RankUsage};
 
 /// Version of the record's layout and of the meaning of its fields.
 pub const FORMAT_VERSION: u32 = 1;
@@ -61,6 +63,9 @@ pub struct Summary {
     pub openmp_regions: Vec<OpenMpRegion>,
     /// Every rank, ordered by world and rank.
     pub ranks: Vec<RankTotals>,
+    /// Nodes with ranks, and their cores; empty where the system does not tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeUsage>,
     /// Worlds (`MPI_COMM_WORLD`s) in the order in which they started.
     pub worlds: Vec<World>,
     /// Point-to-point and one-sided traffic between ranks of one world; pairs without traffic are omitted.
@@ -107,14 +112,20 @@ pub struct CommandOutcome {
 }
 
 /// Efficiencies of the POP methodology with the definitions of TALP; each lies in 0..=1.
+///
+/// Useful time is that of computing. Where [`Efficiencies::core_availability`] is known, it is only the part of it in
+/// which the rank did not wait for a core, and `parallel = load balance * communication * core availability`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Efficiencies {
     /// Average useful time over elapsed time, of all processors: with OpenMP, those of each rank's largest team of threads.
     pub parallel_efficiency: f64,
-    /// Part of the parallel efficiency attributed to MPI; equal to it in a program without OpenMP.
+    /// Part of the parallel efficiency attributed to MPI: load balance times communication efficiency.
     pub mpi_parallel_efficiency: f64,
-    /// Longest useful time over elapsed time.
+    /// Share of the ranks' time in which they did not wait for a core; `None` where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_availability: Option<f64>,
+    /// Longest useful time over elapsed time, or over the part of it with a core.
     pub communication_efficiency: f64,
     /// Average over longest time outside MPI; equals `load_balance_in * load_balance_out`.
     pub load_balance: f64,
@@ -194,6 +205,22 @@ pub struct Region {
     pub bytes: u64,
     /// Computation by rank, in the order of [`Summary::ranks`].
     pub compute_by_rank_s: Vec<f64>,
+    /// Parts of these times on a core and waiting for one, where they were sampled.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledParts>,
+}
+
+/// Parts of a region's times, in s; the rest of them the threads were blocked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledParts {
+    /// Processor time of the computation.
+    pub compute_cpu_s: f64,
+    /// Waiting for a core during the computation.
+    pub compute_runqueue_s: f64,
+    /// Processor time inside MPI.
+    pub mpi_cpu_s: f64,
+    /// Waiting for a core inside MPI.
+    pub mpi_runqueue_s: f64,
 }
 
 /// Totals of one rank.
@@ -224,6 +251,22 @@ pub struct RankTotals {
     pub end: String,
     /// MPI call that the rank was in when last seen, if it did not finalize.
     pub last_seen_in: Option<String>,
+    /// What the rank used of processors, memory and files.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<RankUsage>,
+}
+
+impl RankTotals {
+    /// Part of [`RankTotals::useful_s`] in which the rank did not wait for a core.
+    pub fn computing_s(&self) -> f64 {
+        let waiting_s = self.usage.as_ref().map_or(0.0, |usage| usage.compute_runqueue_s);
+        (self.useful_s - waiting_s).max(0.0)
+    }
+
+    /// Time in s in which the rank waited for a core, in the thread that called `MPI_Init`.
+    pub fn runqueue_s(&self) -> f64 {
+        self.usage.as_ref().map_or(0.0, |usage| usage.compute_runqueue_s + usage.mpi_runqueue_s)
+    }
 }
 
 /// One `MPI_COMM_WORLD`.

@@ -11,14 +11,23 @@ const STAR_SHARE: f64 = 0.8;
 /// Number of samples from which on a difference between ranks counts.
 const N_SAMPLES_MIN: f64 = 20.0;
 
+/// Share of the computing time that a part of the program needs to be compared.
+const PART_SHARE: f64 = 0.03;
+/// Number of such parts from which on the same factor in all of them is no accident.
+const N_PARTS_MIN: usize = 3;
+/// Factor from which on a rank is slow.
+const SLOW_MIN: f64 = 1.15;
+/// Deviation up to which factors are the same.
+const ALIKE: f64 = 0.1;
+
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     run.worlds().filter_map(|ranks| of_world(run, &ranks)).collect()
 }
 
 /// Returns the rank time lost because the ranks of a world do not compute equally long, in s.
 pub(super) fn loss_s(ranks: &Ranks<'_>) -> f64 {
-    let longest_s = ranks.iter().map(|(_, rank)| rank.useful_s).fold(0.0, f64::max);
-    ranks.iter().map(|(_, rank)| longest_s - rank.useful_s).sum()
+    let longest_s = ranks.iter().map(|(_, rank)| rank.computing_s()).fold(0.0, f64::max);
+    ranks.iter().map(|(_, rank)| longest_s - rank.computing_s()).sum()
 }
 
 fn of_world(run: &Run<'_>, ranks: &Ranks<'_>) -> Option<Finding> {
@@ -27,14 +36,14 @@ fn of_world(run: &Run<'_>, ranks: &Ranks<'_>) -> Option<Finding> {
         return None;
     }
     let by_useful = |a: &&(usize, &RankTotals), b: &&(usize, &RankTotals)| {
-        a.1.useful_s.total_cmp(&b.1.useful_s)
+        a.1.computing_s().total_cmp(&b.1.computing_s())
     };
     let heaviest = ranks.iter().max_by(by_useful)?.1;
     let hub = hub(run, ranks);
     match hub {
         Some(hub) if hub.rank == heaviest.rank => busy_master(run, ranks, hub, share),
         Some(hub) if waits_alone(ranks, hub) => idle_master(run, ranks, hub),
-        _ => imbalance(run, ranks, heaviest, share),
+        _ => slow(run, ranks, heaviest, share).or_else(|| imbalance(run, ranks, heaviest, share)),
     }
 }
 
@@ -56,15 +65,15 @@ fn hub<'a>(run: &Run<'_>, ranks: &Ranks<'a>) -> Option<&'a RankTotals> {
 
 fn average_useful_s(ranks: &Ranks<'_>, without: Option<u32>) -> f64 {
     let counted = || ranks.iter().filter(|(_, rank)| Some(rank.rank) != without);
-    let sum_s: f64 = counted().map(|(_, rank)| rank.useful_s).sum();
+    let sum_s: f64 = counted().map(|(_, rank)| rank.computing_s()).sum();
     sum_s / counted().count().max(1) as f64
 }
 
 /// Returns whether the only imbalance is that the hub does not compute.
 fn waits_alone(ranks: &Ranks<'_>, hub: &RankTotals) -> bool {
     let others_s = average_useful_s(ranks, Some(hub.rank));
-    let longest_s = ranks.iter().map(|(_, rank)| rank.useful_s).fold(0.0, f64::max);
-    hub.useful_s < 0.5 * others_s && 0.9 * longest_s <= others_s
+    let longest_s = ranks.iter().map(|(_, rank)| rank.computing_s()).fold(0.0, f64::max);
+    hub.computing_s() < 0.5 * others_s && 0.9 * longest_s <= others_s
 }
 
 fn busy_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals, share: f64) -> Option<Finding> {
@@ -72,7 +81,7 @@ fn busy_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals, share: f64) -
     let text = format!(
         "{} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Send larger chunks, or move work from rank {} to other ranks.",
         capital(&run.rank_in_words(hub)),
-        seconds(hub.useful_s),
+        seconds(hub.computing_s()),
         seconds(hub.elapsed_s),
         seconds(average_useful_s(ranks, Some(hub.rank))),
         call_in_words(site),
@@ -88,12 +97,44 @@ fn idle_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals) -> Option<Fin
     let text = format!(
         "{} gives out the work and computes for only {} of {}; the others are balanced. One rank of {} is idle in {}: let it work too, or start one more rank than there are processors.",
         capital(&run.rank_in_words(hub)),
-        seconds(hub.useful_s),
+        seconds(hub.computing_s()),
         seconds(hub.elapsed_s),
         ranks.len(),
         call_in_words(site),
     );
-    Some(at_site(site, run.share(others_s - hub.useful_s), text))
+    Some(at_site(site, run.share(others_s - hub.computing_s()), text))
+}
+
+/// A rank that takes longer than the others by the same factor wherever it computes has no more work, but a slower
+/// core.
+fn slow(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals, share: f64) -> Option<Finding> {
+    let own_at = ranks.iter().find(|(_, rank)| rank.rank == heaviest.rank)?.0;
+    let ratio = |by_rank_s: &[f64]| {
+        let of = |at: usize| by_rank_s.get(at).copied().unwrap_or_default();
+        let others = ranks.iter().filter(|(at, _)| *at != own_at);
+        let others_s: f64 = others.map(|(at, _)| of(*at)).sum();
+        of(own_at) / (others_s / (ranks.len() as f64 - 1.0)).max(f64::MIN_POSITIVE)
+    };
+    let all_s: f64 = run.summary.regions.iter().map(|region| region.compute_s).sum();
+    let long = run.summary.regions.iter().filter(|it| PART_SHARE * all_s <= it.compute_s);
+    let ratios: Vec<f64> = long.map(|region| ratio(&region.compute_by_rank_s)).collect();
+    let average = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+    let is_alike = ratios.iter().all(|ratio| (ratio / average - 1.0).abs() < ALIKE);
+    let others =
+        || ranks.iter().filter(|(at, _)| *at != own_at).map(|(_, rank)| rank.computing_s());
+    let is_alone = others().fold(0.0, f64::max) < heaviest.computing_s() * (1.0 - ALIKE);
+    if ratios.len() < N_PARTS_MIN || average < SLOW_MIN || !is_alike || !is_alone {
+        return None;
+    }
+    let site = where_others_wait(run, ranks, heaviest)?;
+    let text = format!(
+        "{} is slow everywhere: it takes {average:.1} times as long as the others in each of {} parts of the program, and they wait          for it, most in {}. Look at its core on {}: it may be slower, hot, or shared (`sintonia doctor`).",
+        capital(&run.rank_in_words(heaviest)),
+        ratios.len(),
+        call_in_words(site),
+        heaviest.node,
+    );
+    Some(at_site(site, share, text))
 }
 
 fn imbalance(
@@ -106,7 +147,7 @@ fn imbalance(
     let site = where_others_wait(run, ranks, heaviest)?;
     let n_heavy = ranks
         .iter()
-        .filter(|(_, rank)| average_s.midpoint(heaviest.useful_s) < rank.useful_s)
+        .filter(|(_, rank)| average_s.midpoint(heaviest.computing_s()) < rank.computing_s())
         .count();
     let others = match n_heavy {
         0 | 1 => String::new(),
@@ -116,12 +157,12 @@ fn imbalance(
     let text = format!(
         "The load is out of balance: {} computes for {}{others}, the average of {} ranks is {}. The others wait, most in {}.{} An even split would save up to {} of the time.",
         run.rank_in_words(heaviest),
-        seconds(heaviest.useful_s),
+        seconds(heaviest.computing_s()),
         ranks.len(),
         seconds(average_s),
         call_in_words(site),
         extra_work(run, ranks, heaviest) + &extra_function(run, ranks, heaviest),
-        percent((heaviest.useful_s - average_s) / heaviest.elapsed_s.max(f64::MIN_POSITIVE)),
+        percent((heaviest.computing_s() - average_s) / heaviest.elapsed_s.max(f64::MIN_POSITIVE)),
     );
     Some(at_site(site, share, text))
 }
@@ -137,7 +178,7 @@ fn extra_work(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String
     let regions =
         run.summary.regions.iter().map(|region| (excess_s(&region.compute_by_rank_s), region));
     let most = regions.max_by(|a, b| a.0.total_cmp(&b.0));
-    let total_s = heaviest.useful_s - average_useful_s(ranks, None);
+    let total_s = heaviest.computing_s() - average_useful_s(ranks, None);
     let site = |id: Option<usize>| id.and_then(|id| run.summary.call_sites.get(id));
     match most {
         Some((excess_s, region)) if 0.5 * total_s < excess_s => {

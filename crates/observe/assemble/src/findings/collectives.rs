@@ -38,7 +38,7 @@ fn split(run: &Run<'_>, site: &CallSite) -> Split {
 fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
     let total_s: f64 = sites.iter().map(|(_, split)| split.own_s).sum();
     let (site, _) = sites.iter().max_by(|a, b| a.1.own_s.total_cmp(&b.1.own_s))?;
-    let share = run.share(total_s);
+    let share = run.mpi_share(total_s);
     let n_bytes = site.bytes / site.calls.max(1);
     let advice = if n_bytes < 1024 {
         "Join several small ones, or use the non-blocking form and compute meanwhile."
@@ -59,7 +59,7 @@ fn late_arrivals(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding>
     let total_s: f64 = sites.iter().map(|(_, split)| split.waiting_s).sum();
     let (site, _) = sites.iter().max_by(|a, b| a.1.waiting_s.total_cmp(&b.1.waiting_s))?;
     // Waiting caused by an uneven load is reported by `balance`.
-    let share = run.share(total_s - run.imbalance_s());
+    let share = run.mpi_share(total_s - run.imbalance_s());
     let text = format!(
         "Ranks arrive at collective operations at different times although they compute equally long in total: they spend {} of their time waiting, mostly in {}. The load moves from rank to rank between the calls, or something disturbs the processors.",
         percent(share),

@@ -63,7 +63,7 @@ fn waiting_for_partners(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
     let site = longest(sites)?;
     let total_s = total_s(sites);
     // Waiting caused by an uneven load is reported by `balance`.
-    let share = run.share(total_s - run.imbalance_s());
+    let share = run.mpi_share(total_s - run.imbalance_s());
     let n_calls = site.calls.max(1) as f64;
     let late = match site.operation.as_str() {
         name if name.contains("end") && !name.contains("recv") => {
@@ -84,7 +84,7 @@ fn waiting_for_partners(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
 
 fn small_messages(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
     let site = longest(sites)?;
-    let share = run.share(total_s(sites));
+    let share = run.mpi_share(total_s(sites));
     let text = format!(
         "Many small messages take {} of the ranks' time, almost all of it latency, most in {}: {} calls of {} on average. Send fewer and larger ones.",
         percent(share),
@@ -97,7 +97,7 @@ fn small_messages(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
 
 fn much_data(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
     let site = longest(sites)?;
-    let share = run.share(total_s(sites));
+    let share = run.mpi_share(total_s(sites));
     let text = format!(
         "Moving large messages takes {} of the ranks' time, most in {}: {} at {}/s. Overlap them with computation, or move less.",
         percent(share),

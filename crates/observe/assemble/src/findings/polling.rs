@@ -21,7 +21,7 @@ pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     let polls = || operations().filter(|(name, _)| is_poll(name));
     let n_polls: u64 = polls().map(|(_, totals)| totals.calls).sum();
     let n_calls: u64 = operations().map(|(_, totals)| totals.calls).sum();
-    let share = run.share(polls().map(|(_, totals)| totals.time_s).sum());
+    let share = run.mpi_share(polls().map(|(_, totals)| totals.time_s).sum());
     let sites = run.summary.call_sites.iter().filter(|site| is_poll(&site.operation));
     let Some(site) = sites.max_by_key(|site| site.calls).filter(|_| N_POLLS_MIN <= n_polls) else {
         return Vec::new();

@@ -1,9 +1,12 @@
 //! Hand-made summaries for tests of the rules: ranks of one world, each 10 s long.
 
+use events::CoreSet;
 use resize_api::{Resize, Seconds};
 use run_record::summary::{
-    CallSite, OperationTotals, RankTotals, Region, SourceLocation, Summary, Traffic, World,
+    CallSite, NodeUsage, OperationTotals, RankTotals, RankUsage, Region, SourceLocation, Summary,
+    Traffic, World,
 };
+use std::collections::BTreeSet;
 
 /// Builder of a summary.
 pub(super) struct SummaryBuilder(Summary);
@@ -110,9 +113,87 @@ impl SummaryBuilder {
         self
     }
 
+    /// Lets the ranks wait for a core for these times, in s: while computing, and in MPI.
+    pub(super) fn waiting(mut self, waits_s: &[(f64, f64)]) -> Self {
+        for (rank, (compute_s, mpi_s)) in self.0.ranks.iter_mut().zip(waits_s) {
+            let usage = rank.usage.get_or_insert_with(usage);
+            usage.compute_runqueue_s = *compute_s;
+            usage.mpi_runqueue_s = *mpi_s;
+            usage.runqueue_s = compute_s + mpi_s;
+        }
+        self.cores("0-63", 64)
+    }
+
+    /// Binds all ranks to these cores of a node that has `n_online`.
+    pub(super) fn cores(self, mask: &str, n_online: u32) -> Self {
+        let n_ranks = self.0.ranks.len();
+        self.bound(&vec![mask; n_ranks], n_online)
+    }
+
+    /// Binds each rank to its cores of a node that has `n_online`.
+    pub(super) fn bound(mut self, masks: &[&str], n_online: u32) -> Self {
+        let set = |mask: &str| CoreSet::parse(mask).expect("a list of cores");
+        for (rank, mask) in self.0.ranks.iter_mut().zip(masks) {
+            let usage = rank.usage.get_or_insert_with(usage);
+            usage.cores = (*mask).to_owned();
+            usage.cores_allowed = set(mask).n_cores() as f64;
+            usage.n_online = n_online;
+        }
+        let cores: BTreeSet<u32> =
+            masks.iter().flat_map(|mask| set(mask).cores().collect::<Vec<_>>()).collect();
+        self.node(cores.len() as f64)
+    }
+
+    /// Limits the ranks to so many cores, which stopped them for a time, in s.
+    pub(super) fn quota(mut self, n_cores: f64, throttled_s: f64) -> Self {
+        for usage in self.0.ranks.iter_mut().filter_map(|rank| rank.usage.as_mut()) {
+            (usage.cores_allowed, usage.throttled_s) = (n_cores, throttled_s);
+        }
+        self.node(n_cores)
+    }
+
+    /// Lets each rank have so many busy threads.
+    pub(super) fn threads(self, n_busy: u64) -> Self {
+        let n_cores = self.0.nodes.first().map_or(64.0, |node| node.n_cores);
+        self.usage(|usage| usage.n_busy_threads = n_busy).node(n_cores)
+    }
+
+    /// Lets other programs use so many cores.
+    pub(super) fn foreign(mut self, n_cores: f64) -> Self {
+        self.0.nodes.iter_mut().for_each(|node| node.foreign_cores = n_cores);
+        self
+    }
+
+    /// Changes what each rank used.
+    pub(super) fn usage(mut self, change: impl Fn(&mut RankUsage)) -> Self {
+        for rank in &mut self.0.ranks {
+            change(rank.usage.get_or_insert_with(usage));
+        }
+        self
+    }
+
+    fn node(mut self, n_cores: f64) -> Self {
+        let usages = self.0.ranks.iter().filter_map(|rank| rank.usage.as_ref());
+        let n_busy: u64 = usages.map(|usage| usage.n_busy_threads).sum();
+        self.0.nodes = vec![NodeUsage {
+            node: "node0".into(),
+            n_ranks: self.0.n_ranks,
+            n_cores,
+            ranks_per_core: self.0.n_ranks as f64 / n_cores,
+            threads_per_core: n_busy as f64 / n_cores,
+            foreign_cores: 0.0,
+        }];
+        self
+    }
+
     pub(super) fn summary(self) -> Summary {
         self.0
     }
+}
+
+/// Usage of a rank with one busy thread.
+fn usage() -> RankUsage {
+    RankUsage { n_busy_threads: 1, ..RankUsage::default() }
 }
 
 /// Checks the findings of a rule: share, call site, and words contained in each of them.

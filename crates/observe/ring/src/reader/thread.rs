@@ -239,7 +239,6 @@ impl<'a> ThreadView<'a> {
             })),
             compute: sampled(&slot.compute),
             mpi: sampled(&slot.mpi),
-            ..RegionCounters::default()
         }
     }
 
@@ -295,8 +294,11 @@ impl<'a> ThreadView<'a> {
 }
 
 fn sampled(words: &SampledWords) -> SampledTime {
-    let (cpu, runqueue) = (&words.cpu, &words.runqueue);
-    SampledTime { cpu: cpu.load(Ordering::Relaxed), runqueue: runqueue.load(Ordering::Relaxed) }
+    SampledTime {
+        elapsed: words.elapsed.load(Ordering::Relaxed),
+        cpu: words.cpu.load(Ordering::Relaxed),
+        runqueue: words.runqueue.load(Ordering::Relaxed),
+    }
 }
 
 /// Bound of a plausible count of calls, bytes or ticks (ticks: months).

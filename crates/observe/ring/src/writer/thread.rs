@@ -6,12 +6,12 @@
 use super::Block;
 use crate::layout::{
     AwaitedWords, Capacity, CollectiveSlot, LEFT, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
-    ThreadHeader, request_place,
+    SampledWords, ThreadHeader, request_place,
 };
 use crate::mapping::Mapping;
 use crate::private;
-use events::{AwaitedRequest, CallRecord, CommunicatorKey, SizeHistogram};
-use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use events::{AwaitedRequest, CallRecord, CommunicatorKey, SampledTime, SizeHistogram};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// Position of a thread's next record in its ring.
 ///
@@ -259,7 +259,7 @@ impl ThreadWriter {
         let region = &self.regions[self.n_regions as usize];
         region.address.store(address, Ordering::Relaxed);
         region.previous.store(previous, Ordering::Relaxed);
-        region.operation.store(u64::from(operation), Ordering::Relaxed);
+        region.operation.store(u32::from(operation), Ordering::Relaxed);
         self.n_regions += 1;
         self.lookup[at] = self.n_regions;
         self.header.n_regions.store(self.n_regions, Ordering::Release);
@@ -350,7 +350,7 @@ impl Drop for ThreadWriter {
 fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -> bool {
     region.address.load(Ordering::Relaxed) == address
         && region.previous.load(Ordering::Relaxed) == previous
-        && region.operation.load(Ordering::Relaxed) == u64::from(operation)
+        && region.operation.load(Ordering::Relaxed) == u32::from(operation)
 }
 
 impl AwaitedWords {
@@ -385,6 +385,18 @@ impl RegionSlot {
         }
         let bin = &self.sizes[SizeHistogram::bin_of(bytes)];
         bin.store(bin.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+impl SampledWords {
+    /// Adds a sampled time.
+    pub fn add(&self, time: SampledTime) {
+        let add = |word: &AtomicU32, by: u32| {
+            word.store(word.load(Ordering::Relaxed).saturating_add(by), Ordering::Relaxed);
+        };
+        add(&self.elapsed, time.elapsed);
+        add(&self.cpu, time.cpu);
+        add(&self.runqueue, time.runqueue);
     }
 }
 

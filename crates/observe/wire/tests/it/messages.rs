@@ -205,8 +205,8 @@ fn region() -> impl Strategy<Value = RegionCounters> {
                 mpi_ticks_max,
                 bytes,
                 sizes: SizeHistogram::from_counts(counts),
-                compute: SampledTime { cpu: 7, runqueue: operation.into() },
-                ..RegionCounters::default()
+                compute: SampledTime { elapsed: 9, cpu: 7, runqueue: operation.into() },
+                mpi: SampledTime::default(),
             }
         },
     )

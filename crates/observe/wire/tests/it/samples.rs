@@ -194,9 +194,8 @@ fn report() -> ProcessReport {
         mpi_ticks_max: 1200,
         bytes: 16,
         sizes: SizeHistogram::from_counts(counts),
-        compute: SampledTime { cpu: 3, runqueue: 1 },
-        mpi: SampledTime { cpu: 2, runqueue: 0 },
-        ..RegionCounters::default()
+        compute: SampledTime { elapsed: 5, cpu: 3, runqueue: 1 },
+        mpi: SampledTime { elapsed: 3, cpu: 2, runqueue: 0 },
     };
     let peer =
         Peer { n_sent: 1, bytes_sent: 8, n_received: 1, bytes_received: 8, ..Peer::default() };

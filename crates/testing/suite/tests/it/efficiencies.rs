@@ -1,6 +1,6 @@
 //! Tests of POP efficiencies with programs whose imbalance is known, because their ranks sleep for given times.
 
-use run_record::summary::{Efficiencies, Summary};
+use run_record::summary::{Efficiencies, RankTotals, Summary};
 use suite::library::Library;
 use suite::{TestProgram, watch};
 
@@ -9,17 +9,20 @@ const TOLERANCE_OF_CLOCKS: f64 = 0.1;
 /// Tolerance: ranks begin and end some milliseconds apart, more if others keep the cores busy.
 const TOLERANCE: f64 = 0.05;
 
-/// Efficiencies by TALP's definitions, from the useful times of the ranks and the elapsed time.
-fn by_definition(useful_s: &[f64], elapsed_s: f64) -> Efficiencies {
+/// Efficiencies by TALP's definitions, from the useful times of the ranks, the elapsed time, and the share of it in which
+/// ranks had a core.
+fn by_definition(useful_s: &[f64], elapsed_s: f64, cores: f64) -> Efficiencies {
     let n = f64::from(u32::try_from(useful_s.len()).expect("a few ranks"));
     let (sum, longest) =
         useful_s.iter().fold((0.0, 0.0_f64), |(sum, max), s| (sum + s, max.max(*s)));
+    let communication = (longest / elapsed_s / cores).min(1.0);
+    let load_balance = sum / n / elapsed_s / cores / communication;
     Efficiencies {
         parallel_efficiency: sum / n / elapsed_s,
-        mpi_parallel_efficiency: sum / n / elapsed_s,
-        communication_efficiency: longest / elapsed_s,
-        load_balance: sum / n / longest,
-        load_balance_in: sum / n / longest,
+        mpi_parallel_efficiency: sum / n / elapsed_s / cores,
+        communication_efficiency: communication,
+        load_balance,
+        load_balance_in: load_balance,
         load_balance_out: 1.0,
         ..Efficiencies::default()
     }
@@ -60,13 +63,16 @@ fn run(library: Library, ms: &[&str]) -> (Summary, Vec<(f64, f64)>) {
 #[track_caller]
 fn check(library: Library, ms: &[&str]) {
     let (summary, measured) = run(library, ms);
-    let useful_s: Vec<f64> = summary.ranks.iter().map(|rank| rank.useful_s).collect();
-    check_near(&summary.pop, &by_definition(&useful_s, summary.elapsed_s), TOLERANCE);
-    // And against those from what the program prints, by its own clock.
-    let own: Vec<f64> = measured.iter().map(|(useful, _)| *useful).collect();
+    let cores = summary.pop.core_availability.unwrap_or(1.0);
+    let useful_s: Vec<f64> = summary.ranks.iter().map(RankTotals::computing_s).collect();
+    check_near(&summary.pop, &by_definition(&useful_s, summary.elapsed_s, cores), TOLERANCE);
+    // And against those from what the program prints, by its own clock; waiting for a core is not useful.
+    let waited_s = summary.ranks.iter().map(|rank| rank.useful_s - rank.computing_s());
+    let own = measured.iter().zip(waited_s).map(|((useful_s, _), waited_s)| useful_s - waited_s);
+    let own: Vec<f64> = own.collect();
     let elapsed_s = measured.iter().map(|(_, elapsed)| *elapsed).fold(0.0, f64::max);
     // The program reads its clock at other moments; in between, other tests may have had the core.
-    check_near(&summary.pop, &by_definition(&own, elapsed_s), TOLERANCE_OF_CLOCKS);
+    check_near(&summary.pop, &by_definition(&own, elapsed_s, cores), TOLERANCE_OF_CLOCKS);
 }
 
 #[test]

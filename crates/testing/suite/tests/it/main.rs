@@ -6,6 +6,7 @@ mod attach;
 mod balance;
 mod bit_equality;
 mod call_sites;
+mod causes;
 mod children;
 mod cluster;
 mod composed;
