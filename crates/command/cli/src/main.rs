@@ -60,6 +60,7 @@ subcommands! {
     Run => watch::run,
     Attach => watch::attach,
     Report => watch::report,
+    Tune => watch::tune,
     Export => export,
     Doctor => doctor if "full",
     Functions => functions,

@@ -21,8 +21,8 @@ Examples:
   sintonia tunlets --json | jq -r '.[].name'
 
 A tunlet finds events, attributes and tuning points by these names; APP.toml binds them to the
-functions and variables of your program. A program of the master-worker library carries its
-description. `sintonia new-tunlet` makes a tunlet of your own.";
+functions and variables of your program; those of `sintonia run --tune` need none. A program
+of the master-worker library carries its description. `sintonia new-tunlet` makes a tunlet of your own.";
 
 /// List the built-in tunlets, or show all about one
 ///

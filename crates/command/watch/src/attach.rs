@@ -38,6 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia attach 4711                             until the program ends, or Ctrl-C
   sintonia attach --for 30 $(pgrep -n mpirun)      half a minute of it
+  sintonia attach --tune 4711                      faster from now on, without a description
   sintonia attach --app xfire.toml --tunlet factoring 4711";
 
 /// Watch and tune a job that runs already

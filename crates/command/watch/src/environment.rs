@@ -16,6 +16,7 @@ const ASAN_ALLOW_PRELOAD: &str = "verify_asan_link_order=0";
 
 /// Settings that ranks need.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a variable of its own")]
 pub(crate) struct Environment {
     pub(crate) library: PathBuf,
     pub(crate) run: String,
@@ -29,6 +30,10 @@ pub(crate) struct Environment {
     pub(crate) tune: bool,
     /// Way of sampling call paths.
     pub(crate) sample: &'static str,
+    /// True if levers may be set; also those by which sums may change, or numbers of threads.
+    pub(crate) levers: bool,
+    pub(crate) tune_sums: bool,
+    pub(crate) tune_threads: bool,
     /// Capacities for each rank.
     pub(crate) ring_records: u32,
     pub(crate) regions: u32,
@@ -57,6 +62,13 @@ impl Environment {
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
             (place::SAMPLE, self.sample.into()),
         ];
+        let allowed = [
+            (place::LEVERS, self.levers),
+            (place::TUNE_SUMS, self.tune_sums),
+            (place::TUNE_THREADS, self.tune_threads),
+        ];
+        let allowed = allowed.into_iter().filter(|(_, is_allowed)| *is_allowed);
+        variables.extend(allowed.map(|(name, _)| (name, OsString::from("1"))));
         let preload = prepended(self.library.as_os_str(), before(place::PRELOAD));
         variables.push((place::PRELOAD, preload));
         variables.push((SANITIZER, prepended(OsStr::new(ASAN_ALLOW_PRELOAD), before(SANITIZER))));
@@ -69,7 +81,7 @@ impl Environment {
 /// Variables for a process that runs already, one to a line. Secret and collector are not among them, since such a
 /// process starts no collector.
 pub(crate) fn attach_options(variables: &[(String, OsString)]) -> String {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 10] = [
         place::RUN,
         place::SHM_DIR,
         place::RECORDS,
@@ -77,6 +89,9 @@ pub(crate) fn attach_options(variables: &[(String, OsString)]) -> String {
         place::THREADS,
         place::TRACE,
         place::TUNE,
+        place::LEVERS,
+        place::TUNE_SUMS,
+        place::TUNE_THREADS,
     ];
     let options = variables.iter().filter(|(name, _)| NAMES.contains(&name.as_str()));
     options.map(|(name, value)| format!("{name}={}\n", value.to_string_lossy())).collect()
@@ -154,6 +169,9 @@ mod tests {
             trace: true,
             tune: false,
             sample: "events",
+            levers: false,
+            tune_sums: false,
+            tune_threads: false,
             ring_records: 64,
             regions: 32,
             threads: 2,

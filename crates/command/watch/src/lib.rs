@@ -1,4 +1,4 @@
-//! `sintonia run`, `attach` and `report`: everything that runs beside a watched program, whether it is started or attached
+//! `sintonia run`, `attach`, `tune` and `report`: everything that runs beside a watched program, whether it is started or attached
 //! to, and the report afterwards.
 //!
 //! # Not here
@@ -14,6 +14,7 @@ pub mod attach;
 pub mod collector;
 pub mod environment;
 mod finish;
+mod levers;
 pub mod limits;
 mod listening;
 mod live;
@@ -25,4 +26,5 @@ pub mod report;
 pub mod run;
 mod stack;
 mod stall;
+pub mod tune;
 mod tuning;

@@ -28,6 +28,8 @@ const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
 /// Time between two reports when tunlets are given efficiencies every second.
 const REPORTS_FOR_TUNLETS: Duration = Duration::from_millis(900);
+/// The same when levers are decided by them, several times a second.
+const REPORTS_FOR_LEVERS: Duration = Duration::from_millis(180);
 
 /// Records in a ring that holds nothing but the outcomes of actions.
 const N_RECORDS_MIN: u32 = 64;
@@ -161,6 +163,9 @@ impl Observation {
             trace: options.trace,
             tune,
             sample: options.sample.name(),
+            levers: !options.tuner.levers.tune.is_empty(),
+            tune_sums: options.tuner.levers.tune_sums,
+            tune_threads: options.tuner.levers.tune_threads,
             ring_records: n_records.next_power_of_two(),
             regions: options.regions,
             threads: options.threads,
@@ -215,6 +220,7 @@ fn serve(
     (facts, origin): (&RunFacts, SubjectOrigin),
 ) -> std::io::Result<Server> {
     let report_every = match () {
+        () if !options.tuner.levers.tune.is_empty() => REPORTS_FOR_LEVERS,
         () if options.live || options.stalled.is_some_and(|after_s| after_s < 4.0) => {
             Duration::from_millis(500)
         }
@@ -231,5 +237,6 @@ fn serve(
         facts: facts.clone(),
         tuning,
         tuning_lines: record.tuning_path(),
+        tuning_switch: record.switch_path(),
     })
 }

@@ -1,6 +1,6 @@
 //! Options for watching a program, whether it is started or attached to.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use user_io::option_value::seconds;
@@ -74,7 +74,11 @@ impl SampleMode {
 
 /// Options for measuring functions and for tuning.
 #[derive(Args, Debug, Default)]
+#[command(group = ArgGroup::new("acts").args(["tunlet", "tune"]).multiple(true))]
 pub struct TunerOptions {
+    /// Options for tuning without a description
+    #[command(flatten)]
+    pub(crate) levers: LeverOptions,
     /// Description of the program: actors, events, tuning points; not needed for programs that carry one, as all
     /// programs of the master-worker library do
     #[arg(long, value_name = "APP.toml")]
@@ -87,23 +91,38 @@ pub struct TunerOptions {
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
     /// Change nothing, but report what would be changed
-    #[arg(long, requires = "tunlet")]
+    #[arg(long, requires = "acts")]
     pub(crate) dry_run: bool,
     /// Iterations before and after a change that are compared, without the first one after it
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "tunlet", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "acts", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) trial_iterations: u16,
     /// Time for all ranks to carry out a change before it is taken back; at least four iterations
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = |text: &str| seconds(text, 0.001..=86_400.0))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "acts", value_parser = |text: &str| seconds(text, 0.001..=86_400.0))]
     pub(crate) action_timeout: f64,
     /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) probe: Vec<String>,
 }
 
+/// Options for tuning without a description.
+#[derive(Args, Debug, Default)]
+pub struct LeverOptions {
+    /// Make the program faster without a description: all levers that apply are tried, measured, and taken back where
+    /// they do not help; or only these (`sintonia tunlets` describes them)
+    #[arg(long, value_name = "LEVER,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "all", value_parser = crate::levers::parser())]
+    pub(crate) tune: Vec<String>,
+    /// Allow levers that may change the last bits of floating-point sums
+    #[arg(long, requires = "tune")]
+    pub(crate) tune_sums: bool,
+    /// Allow levers that change the number of OpenMP threads, by which sums may differ
+    #[arg(long, requires = "tune")]
+    pub(crate) tune_threads: bool,
+}
+
 impl TunerOptions {
     /// Returns whether an option was given that needs a description of the program.
     pub(crate) fn needs_description(&self) -> bool {
-        self.observe || !self.tunlet.is_empty()
+        self.observe && self.levers.tune.is_empty() || !self.tunlet.is_empty()
     }
 }
 

@@ -37,6 +37,7 @@ use user_io::terminal::Terminal;
 const EXAMPLES: &str = "\
 Examples:
   sintonia run -- mpirun -np 4 ./program input.txt
+  sintonia run --tune -- mpirun -np 8 ./program
   sintonia run --probe 'solve*' -- mpirun -np 4 ./program
   sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
   sintonia run --tunlet worker-count -- mpirun -np 5 ./of-the-master-worker-library

@@ -2,6 +2,7 @@
 
 mod description;
 
+use crate::levers;
 use crate::options::TunerOptions;
 use crate::programs::Programs;
 use anyhow::{Context, anyhow, bail, ensure};
@@ -36,22 +37,27 @@ impl Tuning {
         tuner: &TunerOptions,
         programs: &Programs,
     ) -> anyhow::Result<Option<Self>> {
-        if tuner.app.is_none() && tuner.probe.is_empty() && !tuner.needs_description() {
+        let needs_program =
+            tuner.app.is_some() || !tuner.probe.is_empty() || tuner.needs_description();
+        if !needs_program && tuner.levers.tune.is_empty() {
             return Ok(None);
         }
-        let (description, program) = description::choose(tuner, programs)?;
-        description.check(&Names::of(&program))?;
-        let Description { application: mut described, folder, origin, .. } = description;
-        locate(&mut described, &folder)?;
-        add_options(&mut described, &tuner.tunlet, &folder)?;
-        let resolved = resolve(&described, &tuner.probe, &program);
-        let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
+        let described = needs_program.then(|| Described::prepare(tuner, programs)).transpose()?;
+        let Described { mut application, mut plan, origin } = described.unwrap_or_default();
+        if !tuner.levers.tune.is_empty() {
+            let taken = application.add_levers(&levers::levers(&tuner.levers));
+            if let Some(name) = taken.first().map(|lever| lever.name()) {
+                bail!("the description has a tuning point `{name}`, as `--tune` has; rename it");
+            }
+            plan.add_levers(&application);
+        }
         let tunlets: anyhow::Result<Vec<_>> =
             tuner.tunlet.iter().map(|name| open_tunlet(name_of(name), &application)).collect();
-        let tunlets = tunlets?;
+        let mut tunlets = tunlets?;
+        tunlets.extend(levers::tunlets(&tuner.levers));
         check_once(&tunlets)?;
         let mode = match () {
-            () if tuner.observe || tuner.tunlet.is_empty() => TuningMode::Observe,
+            () if tuner.observe || tunlets.is_empty() => TuningMode::Observe,
             () if tuner.dry_run => TuningMode::DryRun,
             () => TuningMode::Tune,
         };
@@ -67,6 +73,28 @@ impl Tuning {
         let Self { application, plan, tunlets, mode, options, origin: _ } = self;
         let seeks_iterations = mode != TuningMode::Observe && !tunlets.is_empty();
         TuningOptions { application, plan, tunlets, mode, options, seeks_iterations, every_passage }
+    }
+}
+
+/// Description with its names resolved.
+#[derive(Default)]
+struct Described {
+    application: Application,
+    plan: TuningPlan,
+    origin: Option<String>,
+}
+
+impl Described {
+    /// Reads, checks and resolves the description that is asked for.
+    fn prepare(tuner: &TunerOptions, programs: &Programs) -> anyhow::Result<Self> {
+        let (description, program) = description::choose(tuner, programs)?;
+        description.check(&Names::of(&program))?;
+        let Description { application: mut described, folder, origin, .. } = description;
+        locate(&mut described, &folder)?;
+        add_options(&mut described, &tuner.tunlet, &folder)?;
+        let resolved = resolve(&described, &tuner.probe, &program);
+        let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
+        Ok(Self { application, plan, origin })
     }
 }
 
@@ -99,6 +127,10 @@ fn check_once(tunlets: &[Box<dyn Tunlet>]) -> anyhow::Result<()> {
 /// Opens the built-in tunlet of this name, or the one in the library at this path; checks that the description has all
 /// that it needs.
 fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn Tunlet>> {
+    ensure!(
+        !levers::is_of_levers(name),
+        "`{name}` needs no description; use `--tune={name}` instead of `--tunlet {name}`"
+    );
     if let Some(tunlet) = tunlets::built_in(name) {
         rehearse(name, application)?;
         return Ok(tunlet);
@@ -127,7 +159,7 @@ fn locate(application: &mut Application, dir: &Path) -> anyhow::Result<()> {
                 let Some((library, name)) = ChangeKind::library_of(by) else { continue };
                 *by = format!("{}:{name}", located(library, dir, &point.name)?);
             }
-            ChangeKind::Variable(_) | ChangeKind::Call(_) => {}
+            ChangeKind::Variable(_) | ChangeKind::Call(_) | ChangeKind::Lever(_) => {}
         }
     }
     Ok(())

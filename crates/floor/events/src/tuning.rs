@@ -160,6 +160,11 @@ pub enum TuningEvent {
         /// One line of text.
         text: String,
     },
+    /// The user switched tuning on or off; off takes back what was changed.
+    Switched {
+        /// On or off.
+        is_on: bool,
+    },
     /// Warning to the user.
     Warning {
         /// Sentence.

@@ -119,7 +119,7 @@ impl Check<'_> {
                     self.range(point, &part, name, kind);
                 }
             }
-            ChangeKind::Load(_) => {}
+            ChangeKind::Load(_) | ChangeKind::Lever(_) => {}
             ChangeKind::Replace { function, by } => self.replace(&part, function, by),
         }
     }

@@ -1,6 +1,6 @@
 //! Content of an application description.
 
-use events::{ProbePoint, ValueType};
+use events::{Lever, ProbePoint, ValueType};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -147,6 +147,8 @@ pub enum ChangeKind {
         /// Function with the same signature; `LIBRARY.so:NAME` if it is in a library.
         by: String,
     },
+    /// Sets a lever, which needs nothing of the program.
+    Lever(Lever),
 }
 
 impl ChangeKind {
@@ -164,6 +166,14 @@ impl ChangeKind {
             Self::Call(_) if !is_value_known => {
                 Some("what the program called it with before is not known")
             }
+            _ => None,
+        }
+    }
+
+    /// Returns the lever that it sets, if it is one.
+    pub fn lever(&self) -> Option<Lever> {
+        match self {
+            Self::Lever(lever) => Some(*lever),
             _ => None,
         }
     }

@@ -14,6 +14,7 @@
 mod admit;
 mod check;
 pub mod description;
+mod levers;
 mod near;
 mod problem;
 mod program;

@@ -26,6 +26,12 @@ pub const TRACE: &str = "SINTONIA_TRACE";
 pub const TUNE: &str = "SINTONIA_TUNE";
 /// `events` if processes are sampled by performance events, `auto` if else by signals, `signals` if by signals alone.
 pub const SAMPLE: &str = "SINTONIA_SAMPLE";
+/// `1` if levers may be set.
+pub const LEVERS: &str = "SINTONIA_LEVERS";
+/// `1` if levers may change the last bits of floating-point sums.
+pub const TUNE_SUMS: &str = "SINTONIA_TUNE_SUMS";
+/// `1` if levers may change the number of OpenMP threads.
+pub const TUNE_THREADS: &str = "SINTONIA_TUNE_THREADS";
 /// Number of records in a thread's ring.
 pub const RECORDS: &str = "SINTONIA_RECORDS";
 /// Number of regions distinguished per thread.

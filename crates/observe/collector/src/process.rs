@@ -152,10 +152,11 @@ impl Observed {
         }
     }
 
-    /// Orders a process that waits in `MPI_Init` to go on, since no orders will come.
+    /// Orders a process that waits in `MPI_Init` to go on, and levers back, since no orders will come.
     pub(crate) fn let_begin(&mut self) {
         if self.is_tuned() && !std::mem::replace(&mut self.is_let_go, true) {
             self.control.take_order(&Order::Go);
+            self.control.take_order(&Order::ReleaseLevers);
         }
     }
 

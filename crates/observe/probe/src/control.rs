@@ -16,7 +16,7 @@ mod modules;
 mod problem;
 mod sites;
 
-use crate::{collector, monitoring, thread, watch};
+use crate::{collector, levers, monitoring, thread, watch};
 use actions::Actions;
 use ring::control::{AnswerWriter, Bell, OrderReader};
 use ring::{SegmentWriter, ThreadWriter, futex};
@@ -65,6 +65,19 @@ fn wake() {
     // SAFETY: null, or what `Control::open` has leaked.
     if let Some(bell) = unsafe { BELL.load(Ordering::Acquire).as_ref() } {
         bell.ring();
+    }
+}
+
+/// Returns whether something holds only as long as a collector is there.
+fn needs_collector() -> bool {
+    monitoring::is_attached() || levers::is_any_set()
+}
+
+fn poll_interval() -> Duration {
+    match () {
+        () if levers::is_any_set() => levers::RENEWAL_INTERVAL,
+        () if monitoring::is_attached() => ATTACHED_POLL_INTERVAL,
+        () => POLL_INTERVAL,
     }
 }
 
@@ -156,20 +169,19 @@ impl OrderExecutor {
     /// Main loop of the control thread.
     fn listen(mut self) {
         let mut n_lost_polls = 0;
-        let sleep = if monitoring::is_attached() { ATTACHED_POLL_INTERVAL } else { POLL_INTERVAL };
         while STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
             let n_rings = self.orders.bell().n_rings();
             self.carry_out_all();
             let is_flushed = self.flush_pending();
             if STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
-                let at_most = if is_flushed { sleep } else { PENDING_POLL_INTERVAL };
+                let at_most = if is_flushed { poll_interval() } else { PENDING_POLL_INTERVAL };
                 self.orders.bell().wait(n_rings, at_most);
             }
-            let is_lost = monitoring::is_attached() && !collector::is_collected(&self.folder);
+            levers::renew();
+            let is_lost = needs_collector() && !collector::is_collected(&self.folder);
             n_lost_polls = if is_lost { n_lost_polls + 1 } else { 0 };
             if N_LOST_POLLS_MAX <= n_lost_polls && !self.is_over {
-                self.detach();
-                (self.after_detach)();
+                self.go_on_alone();
             }
         }
         if !self.is_over {
@@ -182,10 +194,21 @@ impl OrderExecutor {
         futex::wake_all(&STATE);
     }
 
-    /// Withdraws all actions and switches all events off; probes stay installed.
+    /// Does what a lost collector can no longer order: leaves a program that was attached to, and sets levers back.
+    fn go_on_alone(&mut self) {
+        if monitoring::is_attached() {
+            self.detach();
+            (self.after_detach)();
+        } else {
+            levers::release();
+        }
+    }
+
+    /// Withdraws all actions, sets levers back and switches all events off; probes stay installed.
     fn deactivate(&mut self) {
         watch::stop();
         self.actions.withdraw_all();
+        levers::release();
         self.sites.switch_off();
         self.flush_pending();
     }
@@ -237,6 +260,10 @@ impl OrderExecutor {
             Order::Withdraw { action } => Some(self.actions.withdraw(*action)),
             Order::Go => {
                 self.is_started = true;
+                None
+            }
+            Order::ReleaseLevers => {
+                levers::release();
                 None
             }
             Order::Detach => Some(self.detach()),

@@ -5,7 +5,7 @@
 //! adds to counters in shared memory (`ring`); in traced runs it also appends a record.
 //!
 //! A tuned process also has probes in its functions (`instrument`), and a control thread that executes the
-//! collector's orders (`control`).
+//! collector's orders (`control`), among them those that need nothing of the program (`levers`).
 //!
 //! # Invariants
 //! - When anything here fails, the program continues unmonitored (fail open), and the failure is counted.
@@ -33,6 +33,7 @@ mod forwarding;
 mod handle;
 mod identity;
 mod launcher;
+mod levers;
 mod library;
 mod monitoring;
 mod next;

@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) self_sampling: SelfSampling,
     /// Waiting in MPI from the start on.
     pub(crate) waiting: Option<Mode>,
+    /// Whether levers may be set.
+    pub(crate) has_levers: bool,
     /// Number common to the ranks of one launcher.
     pub(crate) launch: String,
 }
@@ -88,6 +90,7 @@ impl Options {
                 _ => SelfSampling::Never,
             },
             waiting: text("SINTONIA_WAITING").and_then(|name| Mode::named(&name)),
+            has_levers: is_set("SINTONIA_LEVERS"),
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })
     }

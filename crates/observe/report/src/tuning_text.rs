@@ -90,6 +90,7 @@ const OUTCOMES: [(DecisionOutcome, &str); 6] = [
 pub(crate) fn mode_words(tuning: &TuningSummary) -> &'static str {
     let is_changed = tuning.decisions.iter().any(|decision| decision.applied_s.is_some());
     match tuning.mode {
+        _ if tuning.is_off => "switched off by the user",
         TuningMode::Tune if is_changed => "the program was changed while it ran",
         TuningMode::Tune => "nothing was changed",
         TuningMode::DryRun => "dry run: nothing was changed",

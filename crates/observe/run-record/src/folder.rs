@@ -33,6 +33,8 @@ const SAMPLES: &str = "samples.parquet";
 const TUNING: &str = "tuning.jsonl";
 /// Written by the program itself (`master-worker/src/report_file.rs`).
 const DEALT: &str = "dealt.json";
+/// Word by which the user switches tuning on or off while the program runs.
+const SWITCH: &str = "tune";
 const SPOOL: &str = "spool";
 const PAGE: &str = "report.html";
 /// Files written by Sintonia that no longer change once the record is whole. (The program writes the others.)
@@ -236,6 +238,11 @@ impl RunRecord {
     /// Path of the tuning journal, for [`TuningWriter`](crate::TuningWriter).
     pub fn tuning_path(&self) -> PathBuf {
         self.dir.join(TUNING)
+    }
+
+    /// Path of the file with the user's word about tuning: `on` or `off` ([`crate::switch`]).
+    pub fn switch_path(&self) -> PathBuf {
+        self.dir.join(SWITCH)
     }
 
     /// Reads the tuning journal: observations, decisions and actions of tunlets; `None` in a run without tunlets.

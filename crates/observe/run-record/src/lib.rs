@@ -38,6 +38,7 @@ pub mod sample_file;
 pub mod snapshot;
 pub mod spool;
 pub mod summary;
+pub mod switch;
 mod table;
 pub mod tuning;
 

@@ -172,6 +172,7 @@ fn serve(arguments: &Arguments, dir: &Path, count: &Arc<AtomicU64>) -> Server {
         facts: RunFacts::default(),
         tuning: Some(tuning),
         tuning_lines: record.tuning_path(),
+        tuning_switch: record.switch_path(),
     })
     .expect("an address to listen at")
 }

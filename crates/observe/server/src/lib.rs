@@ -61,6 +61,8 @@ pub struct ServerOptions {
     pub tuning: Option<TuningOptions>,
     /// Path of `tuning.jsonl`, written if the program is tuned.
     pub tuning_lines: PathBuf,
+    /// Path of the user's switch, by which tuning goes on or off.
+    pub tuning_switch: PathBuf,
 }
 
 /// The analyzer's side of a run.
@@ -149,7 +151,7 @@ impl Server {
         let keep = move || to_keep.keep_snapshots();
         server.keeping = Some(Builder::new().name("snapshots".to_owned()).spawn(keep)?);
         if let (Some(tuning), Some(inbox)) = (options.tuning, server.shared.tuning.clone()) {
-            let options = (tuning, &*options.tuning_lines);
+            let options = (tuning, &*options.tuning_lines, &*options.tuning_switch);
             server.tuning = Some(tuning::start(options, inbox, &server.shared)?);
         }
         server.reception = Some(connection::open(listener, &server.shared)?);

@@ -133,6 +133,7 @@ fn planned(
             PlannedChange::Call { function: sites.function(function), returns }
         }
         ChangeKind::Load(path) => PlannedChange::Load { path: path.clone() },
+        ChangeKind::Lever(lever) => PlannedChange::Lever(*lever),
         ChangeKind::Replace { function, by } => {
             let replaced = sites.add(look_up(part, program.function(function))?);
             let by = if ChangeKind::library_of(by).is_some() {

@@ -7,10 +7,10 @@
 use crate::{Shared, lock};
 use events::tuning::TuningLine;
 use events::{CallRecord, CodeAddress, FunctionKind};
-use run_record::TuningWriter;
+use run_record::{TuningWriter, switch};
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -21,21 +21,53 @@ use wire::{Records, SummaryBatch, ToCollector};
 /// Longest time between two ticks of the conductor.
 const TICK: Duration = Duration::from_millis(20);
 
+/// Time between two looks at the user's switch.
+const SWITCH_EVERY: Duration = Duration::from_millis(200);
+
 /// Starts the thread, which ends when the inbox is closed and returns sentences about the tool's own problems.
 pub(crate) fn start(
-    (options, lines): (TuningOptions, &Path),
+    (options, lines, switch): (TuningOptions, &Path, &Path),
     inbox: Arc<Inbox>,
     shared: &Arc<Shared>,
 ) -> io::Result<JoinHandle<Vec<String>>> {
     let clock = RunClock::new(shared.facts.started_s);
     let outlet = RunOutlet::new(Arc::clone(shared), lines);
     let tuner = Tuner::new(options, outlet, shared.facts.started_s, clock.now_s());
-    Builder::new().name("tuning".to_owned()).spawn(move || run(tuner, &clock, &inbox))
+    let switch = Switch { path: switch.to_owned(), next: Instant::now(), is_on: true };
+    Builder::new().name("tuning".to_owned()).spawn(move || run(tuner, switch, &clock, &inbox))
 }
 
-fn run(mut tuner: Tuner<RunOutlet>, clock: &RunClock, inbox: &Inbox) -> Vec<String> {
+/// Switch of the user: a word in a file of the record.
+struct Switch {
+    path: PathBuf,
+    /// Time of the next look.
+    next: Instant,
+    is_on: bool,
+}
+
+impl Switch {
+    /// Returns the new position, if it was changed.
+    fn look(&mut self, now: Instant) -> Option<bool> {
+        if now < self.next {
+            return None;
+        }
+        self.next = now + SWITCH_EVERY;
+        let is_on = switch::read(&self.path)?;
+        (std::mem::replace(&mut self.is_on, is_on) != is_on).then_some(is_on)
+    }
+}
+
+fn run(
+    mut tuner: Tuner<RunOutlet>,
+    mut switch: Switch,
+    clock: &RunClock,
+    inbox: &Inbox,
+) -> Vec<String> {
     loop {
         let batch = inbox.take(TICK);
+        if let Some(is_on) = switch.look(Instant::now()) {
+            tuner.hear(clock.now_s(), String::new(), NodeInput::Switch { is_on });
+        }
         for (node, input) in batch.inputs {
             tuner.hear(clock.now_s(), node, input);
         }

@@ -1,8 +1,8 @@
 //! Tuner of a run: from the processes' events and answers to the conductor, and from the conductor's decisions to orders.
 //!
-//! It tracks the processes and their clocks ([`directory`]), turns records into news ([`performance`], [`sums`]), and
-//! sends the conductor's decisions to the processes as orders ([`order_queue`], [`actions`]). Iterations that nobody
-//! described are found in the sequence of a rank's MPI calls ([`iteration_finder`], [`period`]).
+//! It tracks the processes and their clocks ([`directory`]), turns records and reports into news ([`performance`],
+//! [`usage`], [`sums`]), and sends the conductor's decisions to the processes as orders ([`order_queue`], [`actions`]).
+//! Iterations that nobody described are found in the sequence of a rank's MPI calls ([`iteration_finder`], [`period`]).
 //!
 //! # Invariants
 //! - Pure: time is an argument, and whatever the tuner does leaves through [`Outlet`].
@@ -21,6 +21,7 @@ mod period;
 pub mod plan;
 mod sums;
 mod tuner;
+mod usage;
 mod value_reader;
 mod warnings;
 
@@ -73,6 +74,11 @@ pub enum NodeInput {
     Records(Records),
     /// Sums of function events.
     Sums(SummaryBatch),
+    /// The user switches tuning on or off.
+    Switch {
+        /// On or off.
+        is_on: bool,
+    },
 }
 
 /// Outlet for what a tuner does, and its source of names.

@@ -1,5 +1,7 @@
 //! Efficiencies of the last few seconds, from differences between reports.
 
+use crate::usage::usage;
+use events::usage::{Cores, Usage};
 use events::{CodeAddress, ModuleMap, Rank};
 use models::pop::{self, RankTime};
 use std::collections::{BTreeMap, HashMap};
@@ -8,6 +10,8 @@ use wire::{ProcessReport, ThreadReport};
 
 /// Time between two computations of efficiencies, in s.
 const EVERY_S: f64 = 1.0;
+/// The same where levers are decided by them.
+const EVERY_S_WITH_LEVERS: f64 = 0.15;
 /// Maximum number of regions compared per rank.
 const N_REGIONS_MAX: usize = 4096;
 
@@ -16,13 +20,18 @@ type Spot = (String, u64);
 
 /// Times of a rank up to a report.
 #[derive(Clone, Debug, Default)]
-struct Sample {
+pub(super) struct Sample {
     /// Time of the report by the analyzer's clock, in s.
-    time_s: f64,
-    mpi_s: f64,
+    pub(super) time_s: f64,
+    pub(super) mpi_s: f64,
     /// Computation time before each call site, in s.
     compute_s: HashMap<Spot, f64>,
+    pub(super) usage: Usage,
+    pub(super) cores: Cores,
 }
+
+/// Rank with its samples at the beginning and at the end of a time.
+pub(super) type Span<'a> = (Rank, &'a Sample, &'a Sample);
 
 /// The reports of all ranks.
 #[derive(Debug, Default)]
@@ -34,14 +43,23 @@ pub(super) struct EfficiencySampler {
     modules: HashMap<Rank, ModuleMap>,
     /// Time before which no efficiencies are computed, in s.
     next_s: f64,
+    /// Whether levers are decided by these numbers.
+    has_levers: bool,
+    n_ranks_of_world: usize,
 }
 
 impl EfficiencySampler {
+    /// Creates a sampler; `has_levers` if levers are decided by its numbers.
+    pub(super) fn new(has_levers: bool) -> Self {
+        Self { has_levers, ..Self::default() }
+    }
+
     /// Takes a report that was made at `time_s`.
     pub(super) fn see(&mut self, rank: Rank, report: &ProcessReport, time_s: f64) {
         if !report.modules.is_empty() {
             self.modules.insert(rank, ModuleMap::parse(&report.modules).0);
         }
+        self.n_ranks_of_world = report.size as usize;
         let n_nodes = self.node_numbers.len();
         let node = *self.node_numbers.entry(report.node.clone()).or_insert(n_nodes);
         self.nodes.insert(rank, node);
@@ -76,7 +94,8 @@ impl EfficiencySampler {
             }
         }
         let mpi_s = report.clock.seconds(mpi_ticks.saturating_add(open_ticks));
-        Sample { time_s, mpi_s, compute_s }
+        let (usage, cores) = (report.usage, report.cores.clone());
+        Sample { time_s, mpi_s, compute_s, usage, cores }
     }
 
     /// Returns the efficiencies since the last ones, once every rank has a new report; `name` names the place before a
@@ -90,18 +109,49 @@ impl EfficiencySampler {
         if now_s < self.next_s {
             return None;
         }
-        self.next_s = now_s + EVERY_S;
         let is_newer = |(rank, sample): (&Rank, &Sample)| {
             self.last.get(rank).is_none_or(|last| last.time_s < sample.time_s)
         };
-        if self.newest.len() < n_ranks || n_ranks == 0 || !self.newest.iter().all(is_newer) {
+        let n_expected =
+            if self.last.is_empty() { n_ranks.max(self.n_ranks_to_begin()) } else { n_ranks };
+        let is_complete = n_expected <= self.newest.len() && n_ranks != 0;
+        if !is_complete || !self.newest.iter().all(is_newer) {
+            if !self.has_levers {
+                self.next_s = now_s + EVERY_S;
+            }
             return None;
         }
+        self.next_s = now_s + if self.has_levers { EVERY_S_WITH_LEVERS } else { EVERY_S };
         let last = std::mem::replace(&mut self.last, self.newest.clone());
         if last.len() < n_ranks {
-            return None;
+            return self.at_start();
         }
         self.between(&last, name)
+    }
+
+    /// Number of ranks that have to be there before anything is told: with levers all, since they are told their cores.
+    fn n_ranks_to_begin(&self) -> usize {
+        if self.has_levers { self.n_ranks_of_world } else { 0 }
+    }
+
+    /// Returns what is known before anything can be compared: cores and memory; the efficiencies are those of ranks
+    /// without any loss.
+    fn at_start(&self) -> Option<Performance> {
+        if !self.has_levers {
+            return None;
+        }
+        let spans: Vec<Span<'_>> =
+            self.newest.iter().map(|(rank, sample)| (*rank, sample, sample)).collect();
+        let now_s = spans.iter().map(|span| span.2.time_s).fold(f64::NEG_INFINITY, f64::max);
+        Some(Performance {
+            span_s: (now_s, now_s),
+            load_balance: 1.0,
+            communication_efficiency: 1.0,
+            parallel_efficiency: 1.0,
+            useful_s: vec![0.0; spans.last()?.0.0 as usize + 1],
+            culprit: None,
+            usage: usage(&spans, &self.nodes),
+        })
     }
 
     fn between(
@@ -111,8 +161,8 @@ impl EfficiencySampler {
     ) -> Option<Performance> {
         let spans =
             self.newest.iter().filter_map(|(rank, now)| Some((*rank, last.get(rank)?, now)));
-        let spans: Vec<(Rank, &Sample, &Sample)> = spans.collect();
-        let time = |(rank, before, now): &(Rank, &Sample, &Sample)| RankTime {
+        let spans: Vec<Span<'_>> = spans.collect();
+        let time = |(rank, before, now): &Span<'_>| RankTime {
             node: self.nodes.get(rank).copied().unwrap_or_default(),
             elapsed_s: now.time_s - before.time_s,
             mpi_s: (now.mpi_s - before.mpi_s).max(0.0),
@@ -137,6 +187,7 @@ impl EfficiencySampler {
             parallel_efficiency: efficiencies.parallel,
             useful_s: useful_by_rank_s,
             culprit: named,
+            usage: usage(&spans, &self.nodes),
         })
     }
 }
@@ -147,14 +198,13 @@ fn spot(modules: &ModuleMap, address: u64) -> Option<Spot> {
 }
 
 /// Returns the rank that computed longest, the place where it exceeds the mean of the others most, and the excess in s.
-fn culprit(spans: &[(Rank, &Sample, &Sample)]) -> Option<(Rank, Spot, f64)> {
-    let grown_s = |(_, before, now): &(Rank, &Sample, &Sample), spot: &Spot| {
+fn culprit(spans: &[Span<'_>]) -> Option<(Rank, Spot, f64)> {
+    let grown_s = |(_, before, now): &Span<'_>, spot: &Spot| {
         let of = |sample: &Sample| sample.compute_s.get(spot).copied().unwrap_or_default();
         (of(now) - of(before)).max(0.0)
     };
-    let all_s = |span: &(Rank, &Sample, &Sample)| -> f64 {
-        span.2.compute_s.keys().map(|spot| grown_s(span, spot)).sum()
-    };
+    let all_s =
+        |span: &Span<'_>| -> f64 { span.2.compute_s.keys().map(|spot| grown_s(span, spot)).sum() };
     let longest = spans.iter().max_by(|a, b| all_s(a).total_cmp(&all_s(b)))?;
     let n_others = spans.len().checked_sub(1).filter(|n_others| *n_others != 0)? as f64;
     let above_s = |spot: &Spot| {
@@ -172,7 +222,8 @@ mod tests {
 
     fn sample(time_s: f64, mpi_s: f64, compute_s: f64) -> Sample {
         let spot = ("/bin/program".to_owned(), 64);
-        Sample { time_s, mpi_s, compute_s: HashMap::from([(spot, compute_s)]) }
+        let compute_s = HashMap::from([(spot, compute_s)]);
+        Sample { time_s, mpi_s, compute_s, ..Sample::default() }
     }
 
     #[test]

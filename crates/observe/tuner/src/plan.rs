@@ -1,9 +1,11 @@
 //! Plan of tuning: a description with its names resolved, as sites to install in processes and values to set.
 
-use app_description::RankSet;
-use events::{ProbePoint, Value, ValueType};
+use app_description::{Application, RankSet};
+use events::{Lever, ProbePoint, Value, ValueType};
 use wire::Order;
-use wire::control::{ActionEffect, Location, Module, N_SITES_MAX, Replacement, Site, SitePoint};
+use wire::control::{
+    ActionEffect, LEVER_SITE, Location, Module, N_SITES_MAX, Replacement, Site, SitePoint,
+};
 use wire::facts::{EventFacts, ProbedFunction};
 
 /// Maximum number of sites in one order, so that several orders fit into a process's mailbox.
@@ -68,6 +70,8 @@ pub enum PlannedChange {
         /// Replacement for the function.
         by: Replacement,
     },
+    /// Sets a lever of the process.
+    Lever(Lever),
 }
 
 impl PlannedPoint {
@@ -95,6 +99,10 @@ impl PlannedPoint {
                 };
                 Some(ActionEffect::Replace { site: *site, by })
             }
+            PlannedChange::Lever(lever) => {
+                let value = i64::try_from(value.as_integer()?).ok()?;
+                Some(ActionEffect::Lever { lever: *lever, value })
+            }
         }
     }
 
@@ -104,11 +112,22 @@ impl PlannedPoint {
             PlannedChange::Replace { site, .. } => Some(site),
             _ => None,
         };
-        std::iter::once(self.sync.0).chain(replaced)
+        let sync = Some(self.sync.0).filter(|site| *site != LEVER_SITE);
+        sync.into_iter().chain(replaced)
     }
 }
 
 impl TuningPlan {
+    /// Adds the levers among the tuning points of `application`, which come after those of the plan.
+    pub fn add_levers(&mut self, application: &Application) {
+        for point in application.tuning_points.iter().skip(self.points.len()) {
+            let (Some(lever), Some(kind)) = (point.change.lever(), point.kind) else { continue };
+            let ranks = application.actors[point.actor].ranks.clone();
+            let (sync, change) = ((LEVER_SITE, point.sync_place), PlannedChange::Lever(lever));
+            self.points.push(PlannedPoint { sync, kind, change, ranks });
+        }
+    }
+
     /// Returns the function of a site, as the description names it.
     pub(super) fn function_of(&self, site: u32) -> String {
         let found = self.sites.iter().find(|known| known.id == site);

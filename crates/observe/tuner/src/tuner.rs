@@ -62,6 +62,8 @@ impl<O: Outlet> Tuner<O> {
         let described = application.iteration_call.clone();
         let has_call = described.is_some();
         let is_sought = has_call || seeks_iterations && application.iteration.is_none();
+        let has_levers =
+            application.tuning_points.iter().any(|point| point.change.lever().is_some());
         let mut tuner = Self {
             outlet,
             n_described: application.events.len(),
@@ -75,8 +77,8 @@ impl<O: Outlet> Tuner<O> {
             plan,
             order_queue: OrderQueue::default(),
             warnings: Warnings::default(),
-            efficiencies: EfficiencySampler::default(),
             iteration_finder: IterationFinder::new(is_sought, described),
+            efficiencies: EfficiencySampler::new(has_levers),
             actions: Actions::default(),
             now_s,
         };
@@ -102,6 +104,7 @@ impl<O: Outlet> Tuner<O> {
             NodeInput::Report(report, offset_ns) => self.see(&report, offset_ns),
             NodeInput::Answer(process, answer) => self.take_answer(&(node, process), answer),
             NodeInput::Records(records) => self.read(node, &records),
+            NodeInput::Switch { is_on } => self.feed(Input::Switch { is_on }),
         }
     }
 

@@ -31,7 +31,12 @@ impl ValueReader {
     pub(super) fn known(plan: &TuningPlan) -> Vec<(usize, Value)> {
         let points = plan.points.iter().enumerate();
         let is_switch = |change: &PlannedChange| {
-            matches!(change, PlannedChange::Replace { .. } | PlannedChange::Load { .. })
+            matches!(
+                change,
+                PlannedChange::Replace { .. }
+                    | PlannedChange::Load { .. }
+                    | PlannedChange::Lever(_)
+            )
         };
         let off = points.filter(|(_, point)| is_switch(&point.change));
         off.map(|(idx, _)| (idx, Value::Int(0))).collect()

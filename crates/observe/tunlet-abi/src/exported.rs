@@ -192,6 +192,7 @@ fn news(from: &standalone::News) -> News {
             parallel_efficiency,
             useful_s,
             culprit: culprit.map(|(rank, region, above_s)| (Rank(rank), region, above_s)),
+            usage: Vec::new(),
         }),
         standalone::News::Applied { point, old, new, time_s, hit, is_own } => {
             let (old, new) = (value(old), value(new));

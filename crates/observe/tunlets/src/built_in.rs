@@ -1,6 +1,7 @@
 //! Built-in tunlets, looked up by name.
 
 use crate::tunlet::{Guide, Tunlet, TunletSpec};
+use events::Lever;
 
 /// Returns all built-in tunlets in listing order.
 fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
@@ -9,6 +10,9 @@ fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
         (Box::<crate::worker_count::WorkerCount>::default(), crate::worker_count::GUIDE),
         (Box::<crate::imbalance::Imbalance>::default(), crate::imbalance::GUIDE),
         (Box::<crate::search::Search>::default(), crate::search::GUIDE),
+        (Box::<crate::waiting::Waiting>::default(), crate::waiting::GUIDE),
+        (Box::<crate::binding::Binding>::default(), crate::binding::GUIDE),
+        (Box::<crate::memory::Memory>::default(), crate::memory::GUIDE),
     ]
 }
 
@@ -16,6 +20,13 @@ fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
 pub fn built_in(name: &str) -> Option<Box<dyn Tunlet>> {
     all().into_iter().map(|(tunlet, _)| tunlet).find(|tunlet| tunlet.spec().name == name)
 }
+
+/// Names of the tunlets that need no description, in the order of their turns, with the levers that they set.
+pub const OF_LEVERS: [(&str, &[Lever]); 3] = [
+    (crate::waiting::NAME, &[Lever::Waiting]),
+    (crate::binding::NAME, &[Lever::Binding]),
+    (crate::memory::NAME, &[Lever::Memory, Lever::HugePages]),
+];
 
 /// Returns the specifications of the built-in tunlets.
 pub fn built_in_specs() -> Vec<TunletSpec> {

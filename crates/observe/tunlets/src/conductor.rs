@@ -10,6 +10,8 @@
 //! - At most one turn, and hence one trial, is open.
 //! - A decision that was carried out ends as kept, undone or lost; one that was not carried out ends as declined.
 //! - A tuning point is not touched again once it is unknown on which ranks its value holds.
+//! - A lever whose effect cannot be measured is set only if it is safe without that (`Lever::is_safe_unmeasured`).
+//! - Once tuning is switched off, no decision is carried out, and those that were kept are taken back.
 //! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
 //!
 //! # Not here
@@ -18,6 +20,7 @@
 mod action;
 mod iterations;
 mod message;
+mod standing;
 mod trial;
 mod tunlet_set;
 mod turn;
@@ -31,6 +34,7 @@ use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 use iterations::Iterations;
+use standing::Standing;
 use std::collections::{BTreeMap, BTreeSet};
 use turn::{ChangeInProgress, ChangeState, Turn};
 
@@ -67,6 +71,7 @@ pub struct Conductor {
     /// Tuning points that are not touched again, with the reason.
     closed: BTreeMap<usize, String>,
     turn: Option<Turn>,
+    standing: Standing,
     n_decisions: u64,
     n_actions: u64,
     outputs: Vec<Output>,
@@ -92,6 +97,7 @@ impl Conductor {
             n_ranks: None,
             closed: BTreeMap::new(),
             turn: None,
+            standing: Standing::default(),
             n_decisions: 0,
             n_actions: 0,
             outputs: Vec::new(),
@@ -122,6 +128,11 @@ impl Conductor {
             Input::Report { action, rank, report } => {
                 self.turn.iter_mut().for_each(|turn| turn.hear(rank, Some(action), &report));
             }
+            Input::Switch { is_on } => {
+                if self.standing.switch(is_on) {
+                    self.record(now_s, TuningEvent::Switched { is_on });
+                }
+            }
             Input::Tick => {}
         }
         self.advance(now_s);
@@ -145,8 +156,8 @@ impl Conductor {
         if !actor.is_some_and(|actor| actor.ranks.contains(rank.0)) {
             return Detail::None;
         }
-        let is_for_iterations =
-            self.iterations.needs(event) && self.measuring_rank(point.actor) == Some(rank);
+        let is_for_iterations = self.iterations.needs(event)
+            && measuring_rank(&self.application, point.actor) == Some(rank);
         if is_for_iterations { Detail::Every } else { self.tunlets.wants(event) }
     }
 
@@ -158,12 +169,6 @@ impl Conductor {
     /// Returns the tunlets, for what they ask for.
     pub fn tunlets(&self) -> &TunletSet {
         &self.tunlets
-    }
-
-    /// Returns the lowest rank of an actor, on which iterations are measured.
-    fn measuring_rank(&self, actor: usize) -> Option<Rank> {
-        let spans = &self.application.actors.get(actor)?.ranks.spans;
-        spans.iter().map(|(first, _)| Rank(*first)).min()
     }
 
     fn appear(&mut self, now_s: f64, rank: Rank, n_ranks: u32) {
@@ -181,7 +186,8 @@ impl Conductor {
 
     fn pass(&mut self, event: EventNews) {
         let actor = self.application.events.get(event.event).map(|point| point.actor);
-        let is_measuring = actor.and_then(|actor| self.measuring_rank(actor)) == Some(event.rank);
+        let measuring = actor.and_then(|actor| measuring_rank(&self.application, actor));
+        let is_measuring = measuring == Some(event.rank);
         let ended = if is_measuring { self.iterations.pass(&event) } else { None };
         self.tunlets.tell(&News::Event(event));
         ended.into_iter().for_each(|iteration| self.tell_iteration(iteration));
@@ -253,7 +259,11 @@ impl Conductor {
 
     fn tune(&mut self, now_s: f64) {
         loop {
-            if self.turn.is_none() && (self.iterations.are_sought() || !self.open_turn(now_s)) {
+            let opens = |it: &mut Self| match it.standing.is_off() {
+                true => it.restore(now_s),
+                false => it.open_turn(now_s),
+            };
+            if self.turn.is_none() && !opens(self) {
                 return;
             }
             let Some(mut turn) = self.turn.take() else { return };
@@ -263,6 +273,17 @@ impl Conductor {
                 return;
             }
         }
+    }
+
+    /// Takes back what is kept once tuning is off; returns false if nothing is left. Decisions are not carried out.
+    fn restore(&mut self, now_s: f64) -> bool {
+        for (slot, decision) in self.tunlets.take_all() {
+            self.tunlets.decline(slot, decision.point, standing::REASON.to_owned());
+        }
+        let Some(mut turn) = self.standing.next_turn() else { return false };
+        self.undo(now_s, &mut turn, standing::REASON);
+        self.turn = Some(turn);
+        true
     }
 
     /// Assigns a number to a decision and records it.
@@ -346,6 +367,12 @@ impl Conductor {
             }
         }
     }
+}
+
+/// Returns the lowest rank of an actor, on which iterations are measured.
+fn measuring_rank(application: &Application, actor: usize) -> Option<Rank> {
+    let spans = &application.actors.get(actor)?.ranks.spans;
+    spans.iter().map(|(first, _)| Rank(*first)).min()
 }
 
 #[cfg(test)]

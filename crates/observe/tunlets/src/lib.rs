@@ -11,23 +11,26 @@
 //! # Not here
 //! Tunlets in shared libraries (`tunlet-abi`), and the transport of news and actions (`tuner`).
 
+pub mod binding;
 pub mod built_in;
 mod chunks;
 pub mod conductor;
 pub mod factoring;
 pub mod imbalance;
 mod lookup;
+pub mod memory;
 pub mod rehearsal;
 mod rest;
 pub mod search;
 pub mod tunlet;
+pub mod waiting;
 pub mod worker_count;
 
 pub use built_in::{built_in, built_in_guides, built_in_specs};
 pub use events::Moments;
 pub use tunlet::{
     Applied, Decision, Detail, EventNeed, EventNews, Guide, IterationNews, News, Performance,
-    PointNeed, Requests, SummaryNews, Tunlet, TunletError, TunletSpec, World,
+    PointNeed, RankUsage, Requests, SummaryNews, Tunlet, TunletError, TunletSpec, World,
 };
 
 /// Tutorial for authors of tunlets, whose code is compiled and run as a test.

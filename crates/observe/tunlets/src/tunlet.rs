@@ -150,6 +150,37 @@ pub struct Performance {
     /// Region in which the rank with the longest useful time exceeds the others most: rank, name of the region,
     /// seconds above the mean of the others.
     pub culprit: Option<(Rank, String, f64)>,
+    /// Use of processors and memory by the ranks, in their order; without the ranks of which nothing is known.
+    pub usage: Vec<RankUsage>,
+}
+
+/// Use of processors and memory by a rank in the span of a [`Performance`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankUsage {
+    /// The rank.
+    pub rank: Rank,
+    /// Number of its node, from 0.
+    pub node: usize,
+    /// Cores that it may use, by its affinity and by quotas; 0 if unknown.
+    pub cores_allowed: f64,
+    /// Cores of its node that are online.
+    pub cores_online: u32,
+    /// Ranks that share one of its cores on average, itself included; 0 if unknown.
+    pub ranks_per_core: f64,
+    /// Threads.
+    pub n_threads: u64,
+    /// Cores that all its threads kept busy on average.
+    pub cpu: f64,
+    /// Threads that were ready to run and had no core, on average.
+    pub runqueue: f64,
+    /// Share of the time in MPI.
+    pub mpi: f64,
+    /// Page faults per second.
+    pub faults_per_s: f64,
+    /// Largest resident memory so far, in bytes.
+    pub memory_max_bytes: u64,
+    /// Cores of the node that other programs kept busy on average, among those that ranks may use.
+    pub foreign: f64,
 }
 
 /// Change that was carried out on all ranks of its actor.

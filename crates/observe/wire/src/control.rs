@@ -19,11 +19,16 @@
 //!               <-         Withdrawn
 //! ```
 
+pub use events::Lever;
+
 use events::{ProbePoint, Value, ValueType};
 use serde::{Deserialize, Serialize};
 
 /// Sites in one [`Order::Install`] at most; more go in several orders.
 pub const N_SITES_MAX: usize = 512;
+
+/// Site of actions that set a lever: no function has it, they are carried out at once.
+pub const LEVER_SITE: u32 = u32::MAX;
 
 /// File mapped into the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +135,13 @@ pub enum ActionEffect {
         /// Replacement to call.
         by: Replacement,
     },
+    /// Sets a lever of the process.
+    Lever {
+        /// The lever.
+        lever: Lever,
+        /// New value; 0 as the process was found.
+        value: i64,
+    },
 }
 
 /// Function called in place of another.
@@ -231,6 +243,8 @@ pub enum Order {
         /// Set of operations that count as calls, a bit for each index in the table of `mpi-abi`.
         operations: Vec<u64>,
     },
+    /// Sets all levers back to how the process was found; nobody decides about them any more.
+    ReleaseLevers,
 }
 
 /// Answer of a process to an order.

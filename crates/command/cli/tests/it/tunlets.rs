@@ -21,7 +21,10 @@ fn the_json_has_everything() {
     let sandbox = Sandbox::new();
     let all = sandbox.said("tunlets --json").json();
     let names = all.as_array().expect("a list").iter().map(|it| &it["name"]);
-    assert_eq!(names.collect::<Vec<_>>(), ["factoring", "worker-count", "imbalance", "search"]);
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["factoring", "worker-count", "imbalance", "search", "waiting", "binding", "memory"]
+    );
     let one = sandbox.said("tunlets worker-count --json").json();
     assert_eq!(one, all[1]);
     assert_eq!(one["events"][0]["attributes"][0], "NW");

@@ -50,6 +50,7 @@ pub fn complete(application: &Application, program: &dyn ProgramNames) -> Applic
                 kinds.of_only_argument(name, &facts).ok()
             }
             ChangeKind::Load(_) | ChangeKind::Replace { .. } => Some(ValueType::Bool),
+            ChangeKind::Lever(_) => None,
         };
         point.kind = kind.or(point.kind);
     }

@@ -85,7 +85,9 @@ impl Actions {
             return Some(known.ready());
         }
         let checked = self.is_free(*action).and_then(|()| {
-            sites.check_sync(sync.0)?;
+            if sync.0 != control::LEVER_SITE {
+                sites.check_sync(sync.0)?;
+            }
             if let control::ActionEffect::Replace { site, .. } = change {
                 sites.check_known(*site)?;
             }
@@ -190,6 +192,10 @@ impl Actions {
 }
 
 fn arm(action: &Arc<Action>, at_hit: u32) -> Result<(), OrderError> {
+    if action.sync.0 == control::LEVER_SITE {
+        action.carry_out_at_once();
+        return Ok(());
+    }
     let ((site, place), armed) = (action.sync, Arc::clone(action));
     let act = Box::new(move |hit| pass(&armed, hit));
     let arm = |probes: &Instrument| probes.arm(site, place, action.number, at_hit, act);
@@ -243,6 +249,14 @@ impl Action {
 
     fn move_on(&self, from: u8, to: u8) -> Result<u8, u8> {
         self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    /// Carries out an action that waits for no sync point, in the control thread.
+    fn carry_out_at_once(&self) {
+        if self.move_on(WAITING, RUNNING).is_ok() {
+            let _panicked = catch_unwind(AssertUnwindSafe(|| self.carry_out(0)));
+            self.state.store(DONE, Ordering::Release);
+        }
     }
 
     fn carry_out(&self, hit: u32) {

@@ -9,8 +9,8 @@
 use super::library::{LoadedLibrary, symbol};
 use super::modules::Modules;
 use super::problem::OrderError;
-use crate::probes;
-use events::{Value, ValueType};
+use crate::{levers, probes};
+use events::{Lever, Value, ValueType};
 use instrument::Mappings;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -24,6 +24,7 @@ pub(crate) enum CheckedChange {
     Call { function: usize, registers: Registers, returns: Option<ValueType> },
     Load { library: LoadedLibrary },
     Replace { site: u32, by: ReplacementFunction },
+    Lever { lever: Lever, value: i64 },
 }
 
 /// Replacement of a function.
@@ -70,6 +71,12 @@ impl CheckedChange {
             control::ActionEffect::Replace { site, by } => {
                 Self::Replace { site: *site, by: ReplacementFunction::find(by, modules)? }
             }
+            control::ActionEffect::Lever { lever, value } => {
+                let (lever, value) = (*lever, *value);
+                levers::check(lever, value)
+                    .map_err(|reason| OrderError::Lever { lever, reason })?;
+                Self::Lever { lever, value }
+            }
         })
     }
 
@@ -87,7 +94,11 @@ impl CheckedChange {
 
     /// Current value of the variable to be changed.
     pub(crate) fn old(&self) -> u64 {
-        if let Self::Set { variable, .. } = self { variable.load() } else { 0 }
+        match self {
+            Self::Set { variable, .. } => variable.load(),
+            Self::Lever { lever, .. } => levers::value(*lever).cast_unsigned(),
+            _ => 0,
+        }
     }
 
     /// Carries out the change.
@@ -111,6 +122,12 @@ impl CheckedChange {
                 let is_done = probes::instrument().is_some_and(|probes| probes.replace(*site, by));
                 let failure = if is_done { 0 } else { libc::ENOENT };
                 ChangeOutcome { old: 0, new: by.unwrap_or(0) as u64, failure }
+            }
+            Self::Lever { lever, value } => {
+                let old = levers::value(*lever);
+                let failure = levers::set(*lever, *value).err().unwrap_or(0);
+                let new = levers::value(*lever).cast_unsigned();
+                ChangeOutcome { old: old.cast_unsigned(), new, failure }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Reasons why an order cannot be carried out, as sentences for the user.
 
-use events::{Value, ValueType};
+use events::{Lever, Value, ValueType};
 use thiserror::Error;
 
 /// Reason why an order is refused.
@@ -64,6 +64,9 @@ pub(crate) enum OrderError {
     NotInLibrary { path: String, name: String },
     #[error("there is no file `{path}` on this node")]
     NoFile { path: String },
+    /// The lever does not apply to this process.
+    #[error("`{}` cannot be changed here: {reason}", lever.name())]
+    Lever { lever: Lever, reason: String },
     /// The number of the action is in use, or unknown.
     #[error("action {action} is {what}")]
     Action { action: u64, what: &'static str },

@@ -28,6 +28,8 @@ pub struct TuningSummary {
     pub n_left_out: u64,
     /// Events that tunlets did not receive because they arrived too fast; the record has them.
     pub n_events_unheard: u64,
+    /// True if the user switched tuning off, and not on again: what had been kept was taken back.
+    pub is_off: bool,
     /// Sentences about problems.
     pub warnings: Vec<String>,
 }
@@ -116,6 +118,10 @@ impl TuningSummary {
         for line in &found.lines {
             summary.add(line, &mut positions);
         }
+        if summary.iterations.is_empty() {
+            // Without iterations, windows of time were counted.
+            summary.decisions.iter_mut().for_each(|decision| decision.iteration = None);
+        }
         summary
     }
 
@@ -165,6 +171,7 @@ impl TuningSummary {
             TuningEvent::Warning { text } => {
                 push(&mut self.warnings, text.clone());
             }
+            TuningEvent::Switched { is_on } => self.is_off = !is_on,
             TuningEvent::End { n_events_unheard } => self.n_events_unheard = *n_events_unheard,
             _ => self.apply(line, positions),
         }

@@ -162,6 +162,7 @@ impl Stage {
             facts: self.facts(),
             tuning,
             tuning_lines: self.record.tuning_path(),
+            tuning_switch: self.record.switch_path(),
         })
         .expect("an address to listen at")
     }

@@ -55,6 +55,7 @@ pub(crate) fn of_every_kind() -> Vec<News> {
         parallel_efficiency: 0.375,
         useful_s: vec![0.5, 1.0, 0.25],
         culprit: Some((Rank(1), "solve \"step\" → MPI_Wait".into(), 0.625)),
+        usage: Vec::new(),
     };
     vec![
         News::Event(EventNews { event: 1, rank: Rank(2), thread: 3, time_s: 0.125, values }),

@@ -101,6 +101,13 @@ impl Iterations {
         }
     }
 
+    /// Returns why a change from now on could not be compared with what was before it, if it could not.
+    pub(super) fn why_unmeasurable(&self, now_s: f64) -> Option<&str> {
+        let has_window = self.n_window <= self.before(now_s, self.n_window).len();
+        let too_few = (!has_window).then_some("too few iterations have ended");
+        self.why_none().or(too_few)
+    }
+
     /// Returns the number of iterations compared before and after a change.
     pub(super) fn n_window(&self) -> usize {
         self.n_window

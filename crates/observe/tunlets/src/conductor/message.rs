@@ -44,6 +44,11 @@ pub enum Input {
         /// Its report.
         report: ActionReport,
     },
+    /// The user switches tuning on or off; off takes every change back.
+    Switch {
+        /// On or off.
+        is_on: bool,
+    },
     /// Passing of time.
     Tick,
 }

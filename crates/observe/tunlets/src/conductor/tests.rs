@@ -3,6 +3,7 @@
 mod laws;
 mod simulation;
 mod stories;
+mod switched;
 
 use app_description::Application;
 

@@ -264,13 +264,18 @@ impl TunletSet {
             .collect()
     }
 
-    /// Returns the next tunlet that has decisions and does not rest, with its decisions.
-    pub(super) fn next_turn(&mut self, iteration: u64) -> Option<(usize, Vec<Decision>)> {
+    /// Returns the next tunlet that does not rest and has decisions, all about allowed points, with its decisions.
+    pub(super) fn next_turn(
+        &mut self,
+        iteration: u64,
+        is_allowed: impl Fn(usize) -> bool,
+    ) -> Option<(usize, Vec<Decision>)> {
         let n_tunlets = self.slots.len();
         let in_turn = (1..=n_tunlets).map(|step| (self.last + step) % n_tunlets);
         let is_up = |idx: &usize| {
             let slot = &self.slots[*idx];
-            !slot.waiting.is_empty() && slot.rests_until <= iteration
+            let are_allowed = slot.waiting.keys().all(|point| is_allowed(*point));
+            !slot.waiting.is_empty() && slot.rests_until <= iteration && are_allowed
         };
         let idx = in_turn.into_iter().find(is_up)?;
         self.last = idx;

@@ -1,11 +1,13 @@
 //! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
 
 use super::action::{Action, Coverage, Ending};
+use super::standing::{self, check_lever};
 use super::trial::{Trial, TrialProgress, in_words};
 use super::{ActionDone, ActionReport, Conductor};
 use crate::{Applied, Decision, News};
+use app_description::TuningPoint;
 use events::tuning::TuningEvent;
-use events::{Rank, Value};
+use events::{Lever, Rank, Value};
 
 /// The open turn.
 #[derive(Debug)]
@@ -49,6 +51,10 @@ pub(super) enum ChangeState {
 }
 
 impl Turn {
+    pub(super) fn of(slot: usize, changes: Vec<ChangeInProgress>) -> Self {
+        Self { slot, changes, trial: None }
+    }
+
     /// Processes a rank's report about one action, or about all if `action` is `None`.
     pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, report: &ActionReport) {
         for change in &mut self.changes {
@@ -105,17 +111,25 @@ impl ChangeInProgress {
     }
 }
 
+fn is_safe_unmeasured(point: &TuningPoint) -> bool {
+    point.change.lever().is_some_and(Lever::is_safe_unmeasured)
+}
+
 impl Conductor {
     /// Opens the turn of the next tunlet that has something to do; returns false if there is none.
     pub(super) fn open_turn(&mut self, now_s: f64) -> bool {
         // The number of attempts is bounded because a tunlet may repeat declined decisions.
         for _try in 0..self.tunlets.n_tunlets() {
-            let next = self.tunlets.next_turn(self.iterations.n_ended);
+            // What may be kept unmeasured need not wait until it is known what an iteration is.
+            let (is_sought, points) =
+                (self.iterations.are_sought(), &self.application.tuning_points);
+            let is_allowed = |point: usize| !is_sought || is_safe_unmeasured(&points[point]);
+            let next = self.tunlets.next_turn(self.iterations.n_ended, is_allowed);
             let Some((slot, decisions)) = next else { return false };
             let changes: Vec<ChangeInProgress> =
                 decisions.iter().filter_map(|decision| self.start(now_s, slot, decision)).collect();
             if !changes.is_empty() {
-                self.turn = Some(Turn { slot, changes, trial: None });
+                self.turn = Some(Turn::of(slot, changes));
                 return true;
             }
         }
@@ -138,6 +152,7 @@ impl Conductor {
         }
         let checked = admitted
             .and_then(|_| self.closed.get(&point).map_or(Ok(()), |why| Err(why.clone())))
+            .and_then(|()| check_lever((described, value), self.iterations.why_unmeasurable(now_s)))
             .and_then(|()| self.ranks_of(actor));
         match checked {
             Err(reason) => {
@@ -296,6 +311,7 @@ impl Conductor {
         (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is unknown which ranks have the new value: {reason}");
         self.closed.insert(change.point, closed);
+        self.standing.forget(change.point);
         self.record(now_s, TuningEvent::Lost { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("lost: {reason}"));
         ChangeState::Over
@@ -322,6 +338,9 @@ impl Conductor {
             .collect();
         if held.is_empty() {
             return;
+        }
+        if self.standing.is_off() {
+            return self.undo(now_s, turn, standing::REASON);
         }
         let trial = turn.trial.take().unwrap_or_else(|| {
             let first_s = held.iter().map(|held| held.0).fold(f64::INFINITY, f64::min);
@@ -353,8 +372,15 @@ impl Conductor {
     }
 
     fn keep(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
-        for change in turn.changes.iter_mut().filter(|change| change.holds()) {
-            change.state = ChangeState::Over;
+        for change in &mut turn.changes {
+            let old = match std::mem::replace(&mut change.state, ChangeState::Over) {
+                ChangeState::Applied { old, .. } => old,
+                other => {
+                    change.state = other;
+                    continue;
+                }
+            };
+            self.standing.keep(turn.slot, change, old);
             let (decision, reason) = (change.decision, reason.to_owned());
             self.record(now_s, TuningEvent::Kept { decision, reason });
         }

@@ -5,7 +5,8 @@ use tunlets::built_in;
 
 #[test]
 fn specs_name_what_begin_asks_for() {
-    let application = application(&[("imbalance", &[("points", "F0")])]);
+    let mut application = application(&[("imbalance", &[("points", "F0")])]);
+    application.add_levers(&events::Lever::ALL);
     for spec in tunlets::built_in_specs() {
         let mut tunlet = built_in(&spec.name).expect("it is listed");
         assert_eq!(tunlet.spec(), spec);

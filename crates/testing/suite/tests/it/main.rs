@@ -19,6 +19,7 @@ mod guide;
 mod hangs;
 mod instrument;
 mod killed;
+mod levers;
 mod limits;
 mod losses;
 mod malleable;

@@ -1,0 +1,55 @@
+//! Levers of `--tune`: their names on the command line, and their tunlets.
+
+use crate::options::LeverOptions;
+use clap::builder::PossibleValuesParser;
+use events::Lever;
+use tunlets::Tunlet;
+use tunlets::built_in::OF_LEVERS;
+
+/// Value of `--tune` without names.
+const ALL: &str = "all";
+
+/// Names that `--tune` takes.
+pub(crate) fn parser() -> PossibleValuesParser {
+    PossibleValuesParser::new([ALL].into_iter().chain(OF_LEVERS.map(|(name, _)| name)))
+}
+
+/// Names of the tunlets that are asked for, in the order of their turns.
+fn names(options: &LeverOptions) -> impl Iterator<Item = (&'static str, &'static [Lever])> {
+    let is_asked = |name: &str| options.tune.iter().any(|asked| asked == ALL || asked == name);
+    OF_LEVERS.into_iter().filter(move |(name, _)| is_asked(name))
+}
+
+/// Levers that are asked for.
+pub(crate) fn levers(options: &LeverOptions) -> Vec<Lever> {
+    names(options).flat_map(|(_, levers)| levers.iter().copied()).collect()
+}
+
+/// Tunlets that set these levers.
+pub(crate) fn tunlets(options: &LeverOptions) -> Vec<Box<dyn Tunlet>> {
+    names(options).filter_map(|(name, _)| tunlets::built_in(name)).collect()
+}
+
+/// Returns whether a tunlet is one of `--tune`.
+pub(crate) fn is_of_levers(tunlet: &str) -> bool {
+    OF_LEVERS.iter().any(|(name, _)| *name == tunlet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(asked: &[&str], expected: &[Lever]) {
+        let tune = asked.iter().map(ToString::to_string).collect();
+        assert_eq!(levers(&LeverOptions { tune, ..LeverOptions::default() }), expected);
+    }
+
+    #[test]
+    fn levers_are_named_or_all() {
+        check(&[], &[]);
+        check(&["memory"], &[Lever::Memory, Lever::HugePages]);
+        check(&["memory", "waiting"], &[Lever::Waiting, Lever::Memory, Lever::HugePages]);
+        check(&["all"], &[Lever::Waiting, Lever::Binding, Lever::Memory, Lever::HugePages]);
+    }
+}

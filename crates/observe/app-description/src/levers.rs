@@ -1,0 +1,60 @@
+//! Tuning points of levers, which a run has without a description, or beside one.
+
+use crate::description::{Actor, Application, ChangeKind, Range, RankSet, TuningPoint};
+use events::{Lever, ProbePoint, ValueType};
+
+/// Name of the actor of levers.
+const ALL_RANKS: &str = "all ranks";
+
+impl Application {
+    /// Adds a tuning point for each of these levers, on all ranks; one whose name the description uses itself is left
+    /// out and returned.
+    pub fn add_levers(&mut self, levers: &[Lever]) -> Vec<Lever> {
+        let actor = self.actors.len();
+        let ranks = RankSet { spans: vec![(0, None)] };
+        self.actors.push(Actor { name: ALL_RANKS.to_owned(), ranks, line: 0 });
+        let mut taken = Vec::new();
+        for lever in levers {
+            if self.tuning_points.iter().any(|point| point.name == lever.name()) {
+                taken.push(*lever);
+            } else {
+                self.tuning_points.push(point(*lever, actor));
+            }
+        }
+        taken
+    }
+}
+
+fn point(lever: Lever, actor: usize) -> TuningPoint {
+    TuningPoint {
+        name: lever.name().to_owned(),
+        actor,
+        change: ChangeKind::Lever(lever),
+        kind: Some(ValueType::I64),
+        range: Some(Range { low: 0.0, high: lever.highest() as f64, step: Some(1.0) }),
+        sync_function: String::new(),
+        sync_place: ProbePoint::Entry,
+        is_repeated: false,
+        is_forced: false,
+        limit: lever.limit(),
+        line: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use events::Value;
+
+    #[test]
+    fn a_lever_is_a_tuning_point_of_all_ranks() {
+        let mut application = Application::default();
+        assert_eq!(application.add_levers(&[Lever::Waiting, Lever::Memory]), []);
+        let memory = &application.tuning_points[1];
+        assert_eq!(memory.change.lever(), Some(Lever::Memory));
+        assert!(application.actors[memory.actor].ranks.contains(7));
+        assert_eq!(memory.admit(Value::Int(1)), Ok(Value::Int(1)));
+        assert!(memory.admit(Value::Int(9)).is_err());
+        assert_eq!(application.add_levers(&[Lever::Memory]), [Lever::Memory], "the name is taken");
+    }
+}

@@ -1,0 +1,121 @@
+//! Levers: changes to this process that need nothing of the program, carried out by the control thread.
+//!
+//! # Invariants
+//! - A lever that is at 0 costs the program nothing.
+//! - A lever is set back when its action is undone, when nobody decides any more, and before `MPI_Finalize`.
+//! - The control thread does all the work: no call of the program waits for a lever.
+//!
+//! # Not here
+//! The moment and the reason of a change (`tunlets`), and how ranks wait in MPI (`waiting`).
+
+mod binding;
+mod huge_pages;
+mod memory;
+
+use crate::monitoring;
+use crate::waiting::{self, Mode};
+use events::Lever;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+/// Time between two looks at what a lever that is set has to follow.
+pub(crate) const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Present value of each lever, by its position in [`Lever::ALL`].
+static VALUES: [AtomicI64; Lever::ALL.len()] = [const { AtomicI64::new(0) }; Lever::ALL.len()];
+
+fn word(lever: Lever) -> &'static AtomicI64 {
+    let position = Lever::ALL.iter().position(|known| *known == lever);
+    &VALUES[position.unwrap_or_default()]
+}
+
+/// Value of a lever.
+pub(crate) fn value(lever: Lever) -> i64 {
+    word(lever).load(Ordering::Relaxed)
+}
+
+/// Returns whether a lever is not as it was found.
+pub(crate) fn is_any_set() -> bool {
+    VALUES.iter().any(|value| value.load(Ordering::Relaxed) != 0)
+}
+
+/// Checks that a lever can get a value.
+///
+/// # Errors
+/// The reason why it does not apply to this process.
+pub(crate) fn check(lever: Lever, value: i64) -> Result<(), String> {
+    let is_allowed = monitoring::process().is_some_and(|process| process.options.has_levers);
+    if !is_allowed {
+        return Err("the run was started without `--tune`".to_owned());
+    }
+    if !(0..=lever.highest()).contains(&value) {
+        return Err(format!("it has no value {value}"));
+    }
+    match lever {
+        _ if value == 0 => Ok(()),
+        Lever::Waiting => waiting_applies(),
+        Lever::Memory => memory::applies(),
+        Lever::HugePages => huge_pages::applies(),
+        Lever::Binding => binding::applies(),
+        Lever::Threads | Lever::Collectives => Err("this version cannot do it yet".to_owned()),
+    }
+}
+
+/// Sets a lever that was checked.
+///
+/// # Errors
+/// The system's error number; the lever is as before.
+pub(crate) fn set(lever: Lever, value: i64) -> Result<(), c_int> {
+    match lever {
+        Lever::Waiting => set_waiting(value)?,
+        Lever::Memory => memory::set(value != 0),
+        Lever::HugePages => huge_pages::set(value != 0),
+        Lever::Binding => binding::set(value != 0)?,
+        Lever::Threads | Lever::Collectives => return Err(libc::ENOSYS),
+    }
+    word(lever).store(value, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Sets all levers back to how the process was found.
+pub(crate) fn release() {
+    for lever in Lever::ALL {
+        if value(lever) != 0 {
+            // Nothing is left to try when one cannot be set back.
+            let _failed = set(lever, 0);
+        }
+    }
+}
+
+/// Follows what the program did meanwhile, such as new memory.
+pub(crate) fn renew() {
+    if value(Lever::HugePages) != 0 {
+        huge_pages::set(true);
+    }
+}
+
+/// Variables by which Open MPI's launcher tells its ranks that they share cores, or a user lets them yield.
+const YIELDING: [&str; 2] = ["OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"];
+
+/// Returns whether ranks of this process can wait in another way, and do not do so by themselves.
+fn waiting_applies() -> Result<(), String> {
+    let is_yielding = |name: &&&str| {
+        std::env::var(name)
+            .is_ok_and(|value| ["1", "true", "yes", "t", "y"].contains(&value.as_str()))
+    };
+    match YIELDING.iter().find(is_yielding) {
+        Some(name) => Err(format!("the MPI library gives cores away by itself (`{name}`)")),
+        None => waiting::check().map_err(|error| error.to_string()),
+    }
+}
+
+/// Names of the modes of waiting, by the value of the lever.
+const MODES: [&str; 4] = ["off", "yield", "nap", "auto"];
+
+/// Tells the calls that wait how to wait.
+fn set_waiting(value: i64) -> Result<(), c_int> {
+    let name = usize::try_from(value).ok().and_then(|value| MODES.get(value));
+    let mode = name.and_then(|name| Mode::named(name)).ok_or(libc::EINVAL)?;
+    waiting::set_mode(mode).map(|_| ()).map_err(|_| libc::ENOTSUP)
+}

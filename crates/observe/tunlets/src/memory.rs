@@ -1,0 +1,186 @@
+//! `memory`: page faults cost more than the memory that they save, in any program.
+//!
+//! Where ranks have many page faults for their processor time, `malloc` keeps freed memory. Where ranks hold much memory,
+//! huge pages are tried. Either helps some programs and hurts others: the trial decides, one after the other.
+//!
+//! # Invariants
+//! - At most one of the two is asked for at a time, so that a trial judges one of them.
+
+use crate::lookup::{KnownPoint, Lookup};
+use crate::rest::Rest;
+use crate::tunlet::{
+    Decision, Detail, Guide, News, Performance, PointNeed, RankUsage, Requests, Tunlet,
+    TunletError, TunletSpec, World,
+};
+use app_description::Application;
+
+pub(crate) const NAME: &str = "memory";
+const HUGE_PAGES: &str = "huge-pages";
+
+/// Guide for users of [`Memory`].
+pub(crate) const GUIDE: Guide = Guide {
+    remedy: "lets `malloc` keep freed memory, and asks for huge pages, as long as the program is faster with it",
+    iteration: "none, and no description: `sintonia run --tune=memory`",
+    events: &[],
+    points: &[
+        PointNeed { name: NAME, meaning: "a lever of `--tune`: 1 keeps freed memory" },
+        PointNeed { name: HUGE_PAGES, meaning: "a lever of `--tune`: 1 asks for huge pages" },
+    ],
+};
+
+/// Page faults per second of processor time from which on memory is kept.
+const FAULTS_PER_CPU_S: f64 = 3000.0;
+/// Resident bytes of a rank from which on huge pages are tried.
+const RESIDENT_BYTES: u64 = 64 << 20;
+/// Reports in a row that have to tell the same: a program faults in all its memory once.
+const N_SEEN: u32 = 8;
+/// Reports between a change and the next one.
+const N_BETWEEN: u32 = 15;
+
+/// The `memory` tunlet; see the module documentation.
+#[derive(Debug, Default)]
+pub struct Memory {
+    levers: Vec<TriedLever>,
+    n_between: u32,
+}
+
+/// A lever with what speaks for it.
+#[derive(Debug)]
+struct TriedLever {
+    point: KnownPoint,
+    /// Returns the reason to set it.
+    reason: fn(&[RankUsage]) -> Option<String>,
+    n_seen: u32,
+    rest: Rest,
+}
+
+impl Tunlet for Memory {
+    fn spec(&self) -> TunletSpec {
+        GUIDE.spec(NAME, "memory goes back to the system and comes again, page by page", &[])
+    }
+
+    fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
+        let look = Lookup { tunlet: NAME, application, world };
+        let lever = |name, reason| {
+            let (n_seen, rest) = (0, Rest::default());
+            Ok(TriedLever { point: look.point(name)?, reason, n_seen, rest })
+        };
+        let levers = vec![lever(NAME, faulting)?, lever(HUGE_PAGES, large)?];
+        *self = Self { levers, n_between: 0 };
+        let points = self.levers.iter().map(|lever| lever.point.position).collect();
+        let events = vec![Detail::None; application.events.len()];
+        Ok(Requests { events, performance: true, points })
+    }
+
+    fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>) {
+        let lever_of = |levers: &mut Vec<TriedLever>, position: usize| {
+            levers.iter().position(|lever| lever.point.position == position)
+        };
+        match news {
+            News::Performance(performance) => decisions.extend(self.judge(performance)),
+            News::Applied(applied) => {
+                if let Some(idx) = lever_of(&mut self.levers, applied.point) {
+                    self.levers[idx].point.applied(applied.new);
+                    self.n_between = N_BETWEEN;
+                }
+            }
+            News::Declined { point, .. } => {
+                if let Some(idx) = lever_of(&mut self.levers, *point) {
+                    self.levers[idx].point.declined();
+                    self.levers[idx].rest.begin();
+                    self.n_between = N_BETWEEN;
+                }
+            }
+            News::Event(_) | News::Summary(_) | News::Iteration(_) => {}
+        }
+    }
+}
+
+impl Memory {
+    fn judge(&mut self, performance: &Performance) -> Option<Decision> {
+        self.n_between = self.n_between.saturating_sub(1);
+        let is_waiting = self.levers.iter().any(|lever| lever.point.is_waiting);
+        let mut decision = None;
+        for lever in &mut self.levers {
+            lever.rest.pass();
+            let reason = (lever.reason)(&performance.usage);
+            lever.n_seen = if reason.is_some() { lever.n_seen + 1 } else { 0 };
+            let is_due = N_SEEN <= lever.n_seen && !lever.rest.is_resting() && self.n_between == 0;
+            let is_off = lever.point.value != Some(1.0);
+            if let (true, true, false, None) = (is_due, is_off, is_waiting, &decision) {
+                decision = reason.map(|reason| lever.point.ask(1.0, &reason));
+            }
+        }
+        decision
+    }
+}
+
+/// Reason to keep freed memory.
+fn faulting(usage: &[RankUsage]) -> Option<String> {
+    let cpu: f64 = usage.iter().map(|rank| rank.cpu).sum();
+    let faults: f64 = usage.iter().map(|rank| rank.faults_per_s).sum();
+    let rate = faults / cpu.max(1e-3);
+    let reason = || format!("ranks have {rate:.0} page faults in a second of processor time");
+    (FAULTS_PER_CPU_S < rate).then(reason)
+}
+
+/// Reason to ask for huge pages.
+fn large(usage: &[RankUsage]) -> Option<String> {
+    let largest = usage.iter().max_by_key(|rank| rank.memory_max_bytes)?;
+    let mib = largest.memory_max_bytes >> 20;
+    let reason = || format!("rank {} holds {mib} MiB in small pages", largest.rank.0);
+    (RESIDENT_BYTES < largest.memory_max_bytes).then(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Applied;
+    use events::{Lever, Value};
+
+    fn begun() -> Memory {
+        let mut application = Application::default();
+        application.add_levers(&[Lever::Memory, Lever::HugePages]);
+        let mut tunlet = Memory::default();
+        tunlet.begin(&application, &World::default()).unwrap();
+        tunlet
+    }
+
+    /// Returns the positions of the levers that are asked for, after each of which it is set or declined.
+    fn asked(faults_per_s: f64, mib: u64, n_reports: u32, is_declined: bool) -> Vec<usize> {
+        let mut tunlet = begun();
+        let memory_max_bytes = mib << 20;
+        let usage = RankUsage { cpu: 1.0, faults_per_s, memory_max_bytes, ..RankUsage::default() };
+        let performance = Performance { usage: vec![usage], ..Performance::default() };
+        let mut asked = Vec::new();
+        for _ in 0..n_reports {
+            let mut decisions = Vec::new();
+            tunlet.hear(&News::Performance(performance.clone()), &mut decisions);
+            for Decision { point, .. } in decisions {
+                asked.push(point);
+                let (old, new) = (Value::Int(0), Value::Int(1));
+                let applied = Applied { point, old, new, time_s: 0.0, hit: 0, is_own: true };
+                let declined = News::Declined { point, reason: "slower".to_owned() };
+                let news = if is_declined { declined } else { News::Applied(applied) };
+                tunlet.hear(&news, &mut Vec::new());
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn each_is_asked_for_by_its_own_sign_and_in_turns() {
+        assert_eq!(asked(1e2, 1, 99, false), []);
+        assert_eq!(asked(1e4, 1, N_SEEN - 1, false), []);
+        assert_eq!(asked(1e4, 1, 99, false), [0]);
+        assert_eq!(asked(1e2, 100, 99, false), [1]);
+        assert_eq!(asked(1e4, 100, N_SEEN + N_BETWEEN - 1, false), [0]);
+        assert_eq!(asked(1e4, 100, 99, false), [0, 1]);
+    }
+
+    #[test]
+    fn what_did_not_help_is_tried_ever_more_seldom() {
+        let n_asked = asked(1e4, 1, 1000, true).len();
+        assert!((3..12).contains(&n_asked), "{n_asked}");
+    }
+}
