@@ -25,7 +25,7 @@ pub(super) struct Sample {
     pub(super) time_s: f64,
     pub(super) mpi_s: f64,
     /// Computation time before each call site, in s.
-    compute_s: HashMap<Spot, f64>,
+    pub(super) compute_s: HashMap<Spot, f64>,
     pub(super) usage: Usage,
     pub(super) cores: Cores,
 }

@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn each_is_asked_for_by_its_own_sign_and_in_turns() {
-        assert_eq!(asked(1e2, 1, 99, false), []);
-        assert_eq!(asked(1e4, 1, N_SEEN - 1, false), []);
+        assert_eq!(asked(1e2, 1, 99, false), [0_usize; 0]);
+        assert_eq!(asked(1e4, 1, N_SEEN - 1, false), [0_usize; 0]);
         assert_eq!(asked(1e4, 1, 99, false), [0]);
         assert_eq!(asked(1e2, 100, 99, false), [1]);
         assert_eq!(asked(1e4, 100, N_SEEN + N_BETWEEN - 1, false), [0]);

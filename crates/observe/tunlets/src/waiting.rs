@@ -192,8 +192,8 @@ mod tests {
         let (old, new) = (Value::Int(0), Value::Int(2));
         let applied = Applied { point: 0, old, new, time_s: 0.0, hit: 0, is_own: true };
         tunlet.hear(&News::Applied(applied), &mut Vec::new());
-        assert_eq!(asked(&mut tunlet, rank(2.0, 0.0, 0.0), 99), []);
-        assert_eq!(asked(&mut tunlet, rank(1.0, 0.0, 0.0), 19), []);
+        assert_eq!(asked(&mut tunlet, rank(2.0, 0.0, 0.0), 99), [0_i64; 0]);
+        assert_eq!(asked(&mut tunlet, rank(1.0, 0.0, 0.0), 19), [0_i64; 0]);
         assert_eq!(asked(&mut tunlet, rank(1.0, 0.0, 0.0), 1), [0]);
     }
 }
