@@ -5,8 +5,8 @@
 
 use std::fs;
 
-/// Number of switches per second of processor time from which on sampling would cost more than 0.4 % of it, at 1.5 us each.
-const SWITCHES_PER_S_MAX: u64 = 2700;
+/// Number of switches per second of processor time from which on sampling would cost more than 0.4 % of it, at 2.3 us each.
+const SWITCHES_PER_S_MAX: u64 = 1700;
 /// Maximum number of intervals of which one is sampled.
 const N_INTERVALS_MAX: u64 = 50;
 /// Maximum number of threads that are looked at.
@@ -15,31 +15,32 @@ const N_THREADS_MAX: usize = 32;
 const CPU_NS_MIN: u64 = 20_000_000;
 
 /// Pace of a process's samples.
-#[derive(Debug)]
+///
+/// Nothing is sampled until the rate of switches is known.
+#[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// Number of intervals of which one is sampled.
+    /// Number of intervals of which one is sampled; 0 while it is not known.
     n_intervals: u64,
     interval: u64,
     /// Processor time in ns and number of switches when last looked at.
     last: Option<(u64, u64)>,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Self { n_intervals: 1, interval: 0, last: None }
-    }
-}
-
 impl Pace {
     /// Begins the next interval; returns whether it is sampled.
     pub(crate) fn begin_interval(&mut self) -> bool {
         self.interval += 1;
-        self.interval.is_multiple_of(self.n_intervals)
+        self.is_known() && self.interval.is_multiple_of(self.n_intervals)
+    }
+
+    /// Returns whether the rate of switches is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.n_intervals != 0
     }
 
     /// Number of periods that a sample of the present interval stands for.
     pub(crate) fn n_periods(&self) -> u64 {
-        self.n_intervals
+        self.n_intervals.max(1)
     }
 
     /// Adapts the pace to the number of switches of these threads since the last time.
@@ -90,9 +91,9 @@ mod tests {
     #[test]
     fn a_process_that_switches_often_is_sampled_less() {
         check(0, 1_000_000_000, 1);
-        check(2700, 1_000_000_000, 1);
-        check(27_000, 1_000_000_000, 10);
-        check(2700, 100_000_000, 10);
+        check(1700, 1_000_000_000, 1);
+        check(17_000, 1_000_000_000, 10);
+        check(1700, 100_000_000, 10);
         check(u64::MAX, 1, 50);
     }
 
@@ -107,6 +108,6 @@ mod tests {
         let mut pace = Pace { n_intervals: 3, ..Pace::default() };
         let sampled = (0..9).filter(|_| pace.begin_interval()).count();
         assert_eq!(sampled, 3);
-        assert!((0..9).all(|_| Pace::default().begin_interval()));
+        assert!((0..9).all(|_| !Pace::default().begin_interval()));
     }
 }

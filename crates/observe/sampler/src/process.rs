@@ -34,6 +34,7 @@ pub(crate) struct SampledProcess {
     /// Processor time spent on it here.
     pub(crate) cost: Duration,
     problem: String,
+    is_refused: bool,
     /// Number of samples that were handed on, and when.
     handed_on: (u64, Instant),
 }
@@ -52,12 +53,13 @@ impl SampledProcess {
             n_lost: 0,
             cost: Duration::ZERO,
             problem: String::new(),
+            is_refused: false,
             handed_on: (0, now),
         }
     }
 
     /// Starts to sample new threads, and forgets those that have ended.
-    pub(crate) fn scan_threads(&mut self) {
+    fn scan_threads(&mut self) {
         if let Some(own) = &self.own {
             self.problem = own.refusal().map(|it| it.words().to_owned()).unwrap_or_default();
             return;
@@ -74,6 +76,7 @@ impl SampledProcess {
                 Err(PerfError::Ended) => {}
                 Err(error) => {
                     self.problem = error.to_string();
+                    self.is_refused = self.threads.is_empty();
                     break;
                 }
             }
@@ -83,7 +86,13 @@ impl SampledProcess {
     /// Counts the samples of the last interval, and begins the next one; `is_scan` says that threads may be new.
     pub(crate) fn next_interval(&mut self, files: &mut SectionCache, now: Instant, is_scan: bool) {
         self.read(files, now);
-        if is_scan && self.own.is_none() {
+        if self.own.is_some() {
+            if is_scan {
+                self.scan_threads();
+            }
+            return;
+        }
+        if is_scan || !self.pace.is_known() {
             self.pace.adapt(self.key.pid, &thread_ids(self.key.pid));
         }
         let is_sampled = self.pace.begin_interval();
@@ -98,7 +107,7 @@ impl SampledProcess {
 
     /// Returns whether it is of no use to look at the process again.
     pub(crate) fn is_refused(&self) -> bool {
-        self.own.is_none() && self.threads.is_empty() && !self.problem.is_empty()
+        self.is_refused
     }
 
     /// Counts the samples that have arrived.

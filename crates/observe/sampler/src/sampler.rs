@@ -62,8 +62,7 @@ impl Sampler {
         let path = segment.with_extension(SUFFIX);
         let own = SampleReader::open(&path);
         std::fs::remove_file(path).ok();
-        let mut sampled = SampledProcess::new(process, own, Instant::now());
-        sampled.scan_threads();
+        let sampled = SampledProcess::new(process, own, Instant::now());
         state.processes.insert(process, sampled);
         drop(state);
         shared.changed.notify_one();
