@@ -13,7 +13,7 @@ use crate::roster::Roster;
 use crate::sites::{AddressBook, Sites};
 use callers::SiteCallers;
 use events::ModuleMap;
-use names::Names;
+use names::PlaceNames;
 use run_record::SampleRow;
 use run_record::measured::MeasuredRun;
 use run_record::summary::{CallSite, Sampling};
@@ -44,7 +44,7 @@ pub(super) fn call_paths(
     let mut adding = Adding {
         sites,
         call_sites,
-        names: Names::new(resolver),
+        names: PlaceNames::new(resolver),
         tree: Tree::default(),
         callers: SiteCallers::default(),
     };
@@ -80,7 +80,7 @@ fn add_facts(sampling: &mut Sampling, samples: &ProcessSamples) {
 struct Adding<'a> {
     sites: &'a Sites,
     call_sites: &'a [CallSite],
-    names: Names<'a>,
+    names: PlaceNames<'a>,
     tree: Tree,
     callers: SiteCallers,
 }

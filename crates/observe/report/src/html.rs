@@ -18,8 +18,9 @@ mod tuning;
 
 use crate::efficiency::{Term, grade, terms};
 use crate::resizes::program_of;
+use crate::sampled::sampled;
 use crate::tables::{self, Listing, Medium};
-use crate::terminal::{NO_MPI, command, kept, losses, outcome_tone, outcome_words, price, sampled};
+use crate::terminal::{NO_MPI, command, kept, losses, outcome_tone, outcome_words, price};
 use crate::timeline::Timeline;
 use crate::{place, ranking, svg};
 use dealing_report::DealingReport;

@@ -26,6 +26,7 @@ mod ranking;
 mod resizes;
 #[doc(hidden)]
 pub mod sample;
+mod sampled;
 mod svg;
 mod tables;
 mod tuning_text;

@@ -14,6 +14,7 @@ pub use display::units::seconds;
 
 use crate::efficiency::{Term, grade, terms};
 use crate::resizes::program_of;
+use crate::sampled::sampled;
 use crate::{place, ranking, tables};
 use dealing_report::DealingReport;
 use display::bars;
@@ -189,24 +190,6 @@ pub(crate) fn kept(tool: &ToolCost) -> String {
     }
     let dropped = if tool.records_dropped == 0 { "none dropped" } else { "see below" };
     format!("{memory} of shared memory, {} records, {dropped}", count(tool.records))
-}
-
-/// Describes the samples and their cost, or why there are none.
-pub(crate) fn sampled(summary: &Summary) -> Option<String> {
-    let sampling = summary.sampling.as_ref()?;
-    if sampling.samples == 0 {
-        let problem = &sampling.problem;
-        return (!problem.is_empty())
-            .then(|| format!("call paths were not sampled: {}", harmless(problem)));
-    }
-    let sampled_s = sampling.computing_s + sampling.mpi_s;
-    let share = if sampled_s <= 0.0 { 0.0 } else { sampling.cost_s / sampled_s };
-    Some(format!(
-        "{} samples of call paths: reading them took {} of processor time, {} of that of the ranks",
-        count(sampling.samples),
-        seconds(sampling.cost_s),
-        percent(share)
-    ))
 }
 
 /// Describes the lost data, with one sentence for each kind of loss.

@@ -1,6 +1,6 @@
 //! Callers of MPI call sites: where one wrapper hides many, the innermost callers that differ.
 
-use super::names::{Names, PlaceId};
+use super::names::{PlaceId, PlaceNames};
 use run_record::summary::{CallSite, SampledCaller};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,7 +28,11 @@ impl SiteCallers {
     }
 
     /// Returns the callers of each call site that has several, or that another one looks like.
-    pub(super) fn told_apart(&self, names: &Names<'_>, sites: &[CallSite]) -> Vec<SampledCaller> {
+    pub(super) fn told_apart(
+        &self,
+        names: &PlaceNames<'_>,
+        sites: &[CallSite],
+    ) -> Vec<SampledCaller> {
         let mut alike: BTreeMap<_, Vec<Chain<'_>>> = BTreeMap::new();
         for ((site, chain), samples) in &self.chains {
             let Some(call) = sites.get(*site) else { continue };
@@ -45,7 +49,7 @@ impl SiteCallers {
 }
 
 /// Returns the callers at the first level at which they differ.
-fn callers_of(names: &Names<'_>, chains: &[Chain<'_>]) -> Vec<SampledCaller> {
+fn callers_of(names: &PlaceNames<'_>, chains: &[Chain<'_>]) -> Vec<SampledCaller> {
     let n_all: u64 = chains.iter().map(|(_, _, samples)| samples).sum();
     let Some(level) = first_difference(chains).filter(|_| N_SAMPLES_MIN <= n_all) else {
         return Vec::new();

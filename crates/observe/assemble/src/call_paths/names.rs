@@ -17,7 +17,7 @@ pub(super) struct PlaceId(u32);
 pub(super) struct FunctionId(pub(super) u32);
 
 /// All functions and places seen so far.
-pub(super) struct Names<'a> {
+pub(super) struct PlaceNames<'a> {
     resolver: &'a mut Resolver,
     by_address: HashMap<(String, u64), Arc<[PlaceId]>>,
     places: Vec<(SourceLocation, FunctionId)>,
@@ -25,7 +25,7 @@ pub(super) struct Names<'a> {
     function_ids: HashMap<(String, String), FunctionId>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> PlaceNames<'a> {
     pub(super) fn new(resolver: &'a mut Resolver) -> Self {
         Self {
             resolver,

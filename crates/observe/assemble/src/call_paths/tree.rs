@@ -1,6 +1,6 @@
 //! Call paths of all ranks: a tree of functions.
 
-use super::names::{FunctionId, Names, PlaceId};
+use super::names::{FunctionId, PlaceId, PlaceNames};
 use crate::roster::Roster;
 use run_record::SampleRow;
 use run_record::sample_file::SEPARATOR;
@@ -71,7 +71,7 @@ impl Tree {
     }
 
     /// Adds the sums by function and rank.
-    pub(super) fn sum_up(&self, names: &Names<'_>, n_ranks: usize, sampling: &mut Sampling) {
+    pub(super) fn sum_up(&self, names: &PlaceNames<'_>, n_ranks: usize, sampling: &mut Sampling) {
         let mut functions: BTreeMap<FunctionId, FunctionSum> = BTreeMap::new();
         let period_s = sampling.period_s;
         sampling.computing_by_rank_s = vec![0.0; n_ranks];
@@ -114,7 +114,7 @@ impl Tree {
         &self,
         idx: usize,
         samples: u64,
-        names: &Names<'_>,
+        names: &PlaceNames<'_>,
         functions: &mut BTreeMap<FunctionId, FunctionSum>,
     ) {
         let mut seen = HashSet::new();
@@ -147,7 +147,7 @@ impl Tree {
     /// Returns the rows of the table, by rank and path; places of one function are one.
     pub(super) fn rows(
         &self,
-        names: &Names<'_>,
+        names: &PlaceNames<'_>,
         roster: &Roster<'_>,
         period_s: f64,
     ) -> Vec<SampleRow> {
@@ -185,7 +185,7 @@ impl Tree {
         leaves.into_iter().map(row).collect()
     }
 
-    fn path(&self, idx: usize, names: &Names<'_>) -> Arc<str> {
+    fn path(&self, idx: usize, names: &PlaceNames<'_>) -> Arc<str> {
         let mut functions: Vec<&str> =
             self.above(idx).map(|place| names.place(place).function.as_str()).collect();
         functions.reverse();
