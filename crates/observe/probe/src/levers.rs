@@ -13,7 +13,8 @@ mod huge_pages;
 mod memory;
 
 use crate::monitoring;
-use crate::waiting::{self, Mode};
+use crate::pause::Mode;
+use crate::waiting;
 use events::Lever;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI64, Ordering};

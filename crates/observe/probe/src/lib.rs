@@ -40,6 +40,7 @@ mod next;
 mod object;
 mod openmp;
 mod options;
+mod pause;
 mod pmpi;
 mod probes;
 mod process;

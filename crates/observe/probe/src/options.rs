@@ -1,7 +1,6 @@
 //! The launcher's options for the probe: from the environment, or from a text when the probe is attached to
 //! a running process.
 
-use crate::waiting::Mode;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -36,8 +35,8 @@ pub(crate) struct Options {
     pub(crate) is_tuned: bool,
     /// Whether the process takes samples of itself.
     pub(crate) self_sampling: SelfSampling,
-    /// Waiting in MPI from the start on.
-    pub(crate) waiting: Option<Mode>,
+    /// Name of the mode of waiting in MPI from the start on.
+    pub(crate) waiting: Option<String>,
     /// Whether levers may be set.
     pub(crate) has_levers: bool,
     /// Number common to the ranks of one launcher.
@@ -89,7 +88,7 @@ impl Options {
                 Some("auto") => SelfSampling::WithoutEvents,
                 _ => SelfSampling::Never,
             },
-            waiting: text("SINTONIA_WAITING").and_then(|name| Mode::named(&name)),
+            waiting: text("SINTONIA_WAITING"),
             has_levers: is_set("SINTONIA_LEVERS"),
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })

@@ -11,6 +11,7 @@ use crate::monitoring::{
     is_attached, is_or_was_monitored, is_running, process,
 };
 use crate::options::Options;
+use crate::pause::Mode;
 use crate::thread::tls;
 use crate::{
     binding, collector, communicators, cost, openmp, pmpi, probes, sampling, thread, usage, waiting,
@@ -45,9 +46,8 @@ impl Begin {
 #[cold]
 pub(crate) fn before_init() {
     let _nothing = std::panic::catch_unwind(|| {
-        let has_levers = std::env::var_os("SINTONIA_LEVERS").is_some_and(|value| value == "1");
-        let waits = Options::from_environment().is_some_and(|options| options.waiting.is_some());
-        if has_levers || waits {
+        let options = Options::from_environment();
+        if options.is_some_and(|options| options.has_levers || options.waiting.is_some()) {
             waiting::prepare();
         }
     });
@@ -92,7 +92,7 @@ fn start(identity: &Identity) -> bool {
         return false;
     };
     attach_main(process);
-    if let Some(mode) = process.options.waiting {
+    if let Some(mode) = process.options.waiting.as_deref().and_then(Mode::named) {
         // A library whose waits are not known waits as before.
         let _unknown = waiting::set_mode(mode);
     }

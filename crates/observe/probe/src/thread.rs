@@ -8,7 +8,7 @@ use crate::communicators::Recent;
 use crate::datatypes::Sizes;
 use crate::library::MpiLibrary;
 use crate::monitoring;
-use crate::waiting::{self, Wait};
+use crate::pause::Wait;
 use events::CallRecord;
 use ring::clock;
 use ring::{RingCursor, ThreadWriter};
@@ -93,6 +93,14 @@ pub(crate) struct PendingRequests {
 static THREADS: ThreadList =
     ThreadList { is_taken: AtomicBool::new(false), first: AtomicPtr::new(null_mut()) };
 
+/// Monitored threads: those that call MPI, and those with probes in their functions.
+static N_CALLERS: AtomicU32 = AtomicU32::new(0);
+
+/// Number of threads that may call MPI.
+pub(crate) fn n_callers() -> u32 {
+    N_CALLERS.load(Ordering::Relaxed)
+}
+
 static THREAD_END: AtomicU32 = AtomicU32::new(0);
 static HAS_THREAD_END: AtomicBool = AtomicBool::new(false);
 
@@ -118,7 +126,7 @@ unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
     set(ATTACHING);
     instrument::forget_thread();
     THREADS.remove(thread.cast());
-    waiting::remove_caller();
+    N_CALLERS.fetch_sub(1, Ordering::Relaxed);
     // Calls later in the thread's exit attach it again, with a new block.
     leave();
     if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), monitoring::is_running())
@@ -152,14 +160,14 @@ pub(crate) fn attach() -> *mut Thread {
         // SAFETY: our own key.
         unsafe { libc::pthread_setspecific(THREAD_END.load(Ordering::Relaxed), thread.cast()) };
     }
-    waiting::add_caller();
+    N_CALLERS.fetch_add(1, Ordering::Relaxed);
     fence(Ordering::SeqCst);
     if monitoring::is_running() {
         return thread;
     }
     // Monitoring ended meanwhile, before or after this thread was added to the list.
     THREADS.remove(thread);
-    waiting::remove_caller();
+    N_CALLERS.fetch_sub(1, Ordering::Relaxed);
     set(null_mut());
     instrument::forget_thread();
     null_mut()

@@ -8,7 +8,7 @@
     reason = "stands between the MPI library and libfabric, whose tables are part of its interface"
 )]
 
-use super::pause;
+use super::poll;
 use crate::{next, object};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -120,7 +120,7 @@ unsafe extern "C" fn read_queue(queue: *mut Object, events: *mut c_void, n_max: 
     let real = unsafe { std::mem::transmute::<usize, Read>(real) };
     // SAFETY: the MPI library's own arguments.
     let n_events = unsafe { real(queue, events, n_max) };
-    pause::after_poll(0 < n_events);
+    poll::after_poll(0 < n_events);
     n_events
 }
 

@@ -2,8 +2,8 @@
 //! `opal_progress_set_yield_when_idle`. There our own function takes the place of `sched_yield`.
 #![allow(unsafe_code, reason = "calls functions behind the MPI library")]
 
-use super::pause::{self, Pause};
-use super::{Mode, mode};
+use super::{mode, poll};
+use crate::pause::{self, Mode, Pause};
 use crate::{next, object};
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -56,7 +56,7 @@ fn set_yield(real: usize, yields: bool) -> bool {
 unsafe extern "C" fn yield_when_idle() -> c_int {
     let next = match mode() {
         Mode::Off => Pause::Yield,
-        mode => pause::choose(mode, YIELD_US),
+        mode => poll::choose(mode, YIELD_US),
     };
     let yields_itself = YIELDS_ITSELF.load(Ordering::Relaxed);
     pause::make(if next == Pause::None && yields_itself { Pause::Yield } else { next });

@@ -3,7 +3,7 @@
 //! Polls of the shared memory of a node come by here, too.
 #![allow(unsafe_code, reason = "calls functions behind the MPI library")]
 
-use super::pause;
+use super::poll;
 use crate::{next, object};
 use std::ffi::{CStr, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,16 +25,16 @@ pub(super) fn enter() -> bool {
         return false;
     }
     REAL_POLL.store(real, Ordering::Release);
-    object::bind_calls(POLL, poll as *const () as usize, |_| true)
+    object::bind_calls(POLL, poll_ucx as *const () as usize, |_| true)
 }
 
 /// Stands in for `ucp_worker_progress`.
-unsafe extern "C" fn poll(worker: *mut c_void) -> c_uint {
+unsafe extern "C" fn poll_ucx(worker: *mut c_void) -> c_uint {
     let real = REAL_POLL.load(Ordering::Relaxed);
     // SAFETY: stored before any call was bound to us; UCX's function of this signature.
     let real = unsafe { std::mem::transmute::<usize, Poll>(real) };
     // SAFETY: the MPI library's own argument.
     let n_events = unsafe { real(worker) };
-    pause::after_poll(n_events != 0);
+    poll::after_poll(n_events != 0);
     n_events
 }

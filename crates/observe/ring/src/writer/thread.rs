@@ -3,10 +3,12 @@
 //! # Invariants
 //! - The owner writes plain stores; a signal handler that interrupts an append sees `busy` and drops its own record.
 
+mod call;
+
 use super::Block;
 use crate::layout::{
-    AwaitedWords, Capacity, CollectiveSlot, LEFT, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
-    SampledWords, ThreadHeader, request_place,
+    AwaitedWords, Capacity, CollectiveSlot, N_RESERVED_REGIONS, PeerSlot, RegionSlot, SampledWords,
+    ThreadHeader, request_place,
 };
 use crate::mapping::Mapping;
 use crate::private;
@@ -125,22 +127,6 @@ impl ThreadWriter {
         self.cursor.mask != 0
     }
 
-    /// Marks that the thread entered `operation`.
-    #[inline(always)]
-    pub fn enter(&self, operation: u16, address: u64, ticks: u64) {
-        self.header.in_address.store(address, Ordering::Relaxed);
-        self.header.since_ticks.store(ticks, Ordering::Relaxed);
-        self.header.in_operation.store(u32::from(operation) + 1, Ordering::Relaxed);
-    }
-
-    /// Marks that the thread left MPI.
-    #[inline(always)]
-    pub fn leave(&self, ticks: u64) {
-        let operation = self.header.in_operation.load(Ordering::Relaxed);
-        self.header.in_operation.store(operation | LEFT, Ordering::Relaxed);
-        self.header.since_ticks.store(ticks, Ordering::Relaxed);
-    }
-
     /// Words that tell what the operation being executed waits for.
     #[inline(always)]
     pub fn awaited(&self) -> &'static AwaitedWords {
@@ -181,17 +167,6 @@ impl ThreadWriter {
         slot.operation.store(operation.into(), Ordering::Relaxed);
         slot.address.store(address, Ordering::Relaxed);
         bump(&slot.n_calls, 1);
-    }
-
-    /// Returns the operation that the thread is in, and the ticks when it entered it.
-    #[inline(always)]
-    pub fn call_in_progress(&self) -> Option<(u16, u64)> {
-        let operation = self.header.in_operation.load(Ordering::Relaxed);
-        if operation & LEFT != 0 {
-            return None;
-        }
-        let operation = operation.checked_sub(1)?;
-        Some((u16::try_from(operation).ok()?, self.header.since_ticks.load(Ordering::Relaxed)))
     }
 
     /// Returns the counters of a region.

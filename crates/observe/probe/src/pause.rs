@@ -4,12 +4,9 @@
 //! late by a share of it. A yield alone rarely helps: the kernel's scheduler soon returns to the thread that yielded.
 #![allow(unsafe_code, reason = "system calls")]
 
-use super::{HAS_OTHER_POLLER, Mode, TICKS_PER_US, is_alone, mode};
-use crate::thread::{self, Thread};
-use crate::{monitoring, next};
 use ring::clock;
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Time without a message before the first pause of a call that waits.
 const SPIN_US: u64 = 2;
@@ -30,6 +27,36 @@ const LOST_AGAIN_US: u64 = 200_000;
 /// Time for which cores are short once a core was lost, at first and at most; it doubles when that comes again.
 const SHORT_US: u64 = 250_000;
 const SHORT_MAX_US: u64 = 4_000_000;
+
+/// Conduct of a rank that waits in MPI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// Polls, as the MPI library does by itself.
+    #[default]
+    Off = 0,
+    /// Lets other threads run between polls.
+    Yield = 1,
+    /// Sleeps between polls.
+    Nap = 2,
+    /// Sleeps between polls for a while after it has lost its core while it polled; else as [`Self::Off`].
+    Auto = 3,
+}
+
+impl Mode {
+    const ALL: [Self; 4] = [Self::Off, Self::Yield, Self::Nap, Self::Auto];
+
+    /// Returns the mode with this number; [`Self::Off`] for others.
+    pub(crate) fn of_value(value: i64) -> Self {
+        usize::try_from(value).ok().and_then(|at| Self::ALL.get(at)).copied().unwrap_or_default()
+    }
+
+    /// Returns the mode with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let names = ["off", "yield", "nap", "auto"];
+        names.iter().position(|known| *known == name).and_then(|at| Self::ALL.get(at)).copied()
+    }
+}
 
 /// What one thread knows of its waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,52 +81,35 @@ pub(crate) struct Wait {
     n_lost: i64,
 }
 
+/// Ticks of the clock in a microsecond.
+static TICKS_PER_US: AtomicU64 = AtomicU64::new(0);
+
+/// Measures the clock, the first time.
+pub(crate) fn prepare() {
+    if TICKS_PER_US.load(Ordering::Relaxed) == 0 {
+        TICKS_PER_US.store(ticks_per_us(), Ordering::Relaxed);
+    }
+}
+
+/// Measures the clock for 50 us.
+fn ticks_per_us() -> u64 {
+    const MEASURED_US: u32 = 50;
+    let (begin, begin_ticks) = (std::time::Instant::now(), clock::ticks());
+    while begin.elapsed().as_micros() < MEASURED_US.into() {}
+    let us = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
+    (clock::ticks().wrapping_sub(begin_ticks) / us).max(1)
+}
+
 /// Time until the next poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
+pub(crate) enum Pause {
     None,
     Yield,
     Nap { us: u64 },
 }
 
-/// Pauses after a poll, unless it found something.
-#[inline]
-pub(super) fn after_poll(has_found: bool) {
-    match mode() {
-        Mode::Off => {}
-        _ if has_found => begin_again(),
-        mode => make(choose(mode, 0)),
-    }
-}
-
-#[inline(never)]
-fn begin_again() {
-    if let Some(thread) = watched() {
-        // SAFETY: the calling thread's own state; no reference to it lives while MPI runs.
-        unsafe { (*thread).wait.began_ticks = clock::ticks() };
-    }
-}
-
-/// Chooses the pause after a poll that found nothing, in a library in which yielding is better than sleeping for some time.
-#[inline(never)]
-pub(super) fn choose(mode: Mode, yield_us: u64) -> Pause {
-    let Some(thread) = watched() else {
-        if monitoring::is_running() {
-            HAS_OTHER_POLLER.store(true, Ordering::Relaxed);
-        }
-        return Pause::None;
-    };
-    // SAFETY: the calling thread's own state; no other reference to it lives while MPI runs.
-    let thread = unsafe { &mut *thread };
-    let Some((operation, call_ticks)) = thread.writer.call_in_progress() else {
-        return Pause::None;
-    };
-    let is_blocking = next::IS_BLOCKING.get(usize::from(operation)).copied().unwrap_or(false);
-    thread.wait.after_poll(mode, (call_ticks, is_blocking), yield_us)
-}
-
 /// Makes the pause.
-pub(super) fn make(pause: Pause) {
+pub(crate) fn make(pause: Pause) {
     match pause {
         Pause::None => {}
         Pause::Yield => yield_now(),
@@ -113,13 +123,15 @@ fn yield_now() {
     unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
-fn watched() -> Option<*mut Thread> {
-    let thread = thread::attached();
-    thread::is_watched(thread).then_some(thread)
-}
-
 impl Wait {
-    fn after_poll(
+    /// Begins the wait again, since a poll has found something.
+    pub(crate) fn begin_again(&mut self) {
+        self.began_ticks = clock::ticks();
+    }
+
+    /// Chooses the pause after a poll that found nothing, in a call that began at some tick and that waits or not. Yielding is
+    /// taken for better than sleeping for some time.
+    pub(crate) fn after_poll(
         &mut self,
         mode: Mode,
         (call_ticks, is_blocking): (u64, bool),
@@ -152,7 +164,7 @@ impl Wait {
         if !is_short || waited_us < spin_us {
             return Pause::None;
         }
-        if waited_us < yield_us || !is_alone() {
+        if waited_us < yield_us {
             return Pause::Yield;
         }
         self.has_napped = true;
