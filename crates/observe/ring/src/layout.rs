@@ -15,6 +15,7 @@
 
 mod counters;
 
+pub(crate) use counters::bump;
 pub use counters::{PeerSlot, RegionSlot, SampledWords, UsageWords};
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};

@@ -1,5 +1,6 @@
 //! Counters in a segment: of regions, of peers, and of what the process uses.
 
+use events::SampledTime;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// [`events::RegionCounters`] in shared memory.
@@ -81,4 +82,39 @@ impl UsageWords {
     pub fn load(&self) -> events::Usage {
         events::Usage::from_words(self.0.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
+}
+
+impl SampledWords {
+    /// Adds a sampled time.
+    pub fn add(&self, time: SampledTime) {
+        let add = |word: &AtomicU32, by: u32| {
+            word.store(word.load(Ordering::Relaxed).saturating_add(by), Ordering::Relaxed);
+        };
+        add(&self.elapsed, time.elapsed);
+        add(&self.cpu, time.cpu);
+        add(&self.runqueue, time.runqueue);
+    }
+}
+
+impl PeerSlot {
+    /// Counts a message sent to this peer.
+    #[inline(always)]
+    pub fn sent(&self, bytes: u64, tag: i32) {
+        self.last_tag.store(tag.cast_unsigned(), Ordering::Relaxed);
+        bump(&self.n_sent, 1);
+        bump(&self.bytes_sent, bytes);
+    }
+
+    /// Counts a message received from this peer.
+    #[inline(always)]
+    pub fn received(&self, bytes: u64) {
+        bump(&self.n_received, 1);
+        bump(&self.bytes_received, bytes);
+    }
+}
+
+/// Adds to a counter that only the calling thread writes: a load and a store, no locked instruction.
+#[inline(always)]
+pub(crate) fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
 }

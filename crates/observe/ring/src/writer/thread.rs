@@ -7,13 +7,13 @@ mod call;
 
 use super::Block;
 use crate::layout::{
-    AwaitedWords, Capacity, CollectiveSlot, N_RESERVED_REGIONS, PeerSlot, RegionSlot, SampledWords,
-    ThreadHeader, request_place,
+    AwaitedWords, Capacity, CollectiveSlot, N_RESERVED_REGIONS, PeerSlot, RegionSlot, ThreadHeader,
+    bump, request_place,
 };
 use crate::mapping::Mapping;
 use crate::private;
-use events::{AwaitedRequest, CallRecord, CommunicatorKey, SampledTime, SizeHistogram};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use events::{AwaitedRequest, CallRecord, CommunicatorKey, SizeHistogram};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 /// Position of a thread's next record in its ring.
 ///
@@ -361,39 +361,4 @@ impl RegionSlot {
         let bin = &self.sizes[SizeHistogram::bin_of(bytes)];
         bin.store(bin.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
-}
-
-impl SampledWords {
-    /// Adds a sampled time.
-    pub fn add(&self, time: SampledTime) {
-        let add = |word: &AtomicU32, by: u32| {
-            word.store(word.load(Ordering::Relaxed).saturating_add(by), Ordering::Relaxed);
-        };
-        add(&self.elapsed, time.elapsed);
-        add(&self.cpu, time.cpu);
-        add(&self.runqueue, time.runqueue);
-    }
-}
-
-impl PeerSlot {
-    /// Counts a message sent to this peer.
-    #[inline(always)]
-    pub fn sent(&self, bytes: u64, tag: i32) {
-        self.last_tag.store(tag.cast_unsigned(), Ordering::Relaxed);
-        bump(&self.n_sent, 1);
-        bump(&self.bytes_sent, bytes);
-    }
-
-    /// Counts a message received from this peer.
-    #[inline(always)]
-    pub fn received(&self, bytes: u64) {
-        bump(&self.n_received, 1);
-        bump(&self.bytes_received, bytes);
-    }
-}
-
-/// Adds to a counter that only the calling thread writes: a load and a store, no locked instruction.
-#[inline(always)]
-fn bump(counter: &AtomicU64, by: u64) {
-    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
 }
