@@ -50,6 +50,7 @@ mod tests {
         check(&[], &[]);
         check(&["memory"], &[Lever::Memory, Lever::HugePages]);
         check(&["memory", "waiting"], &[Lever::Waiting, Lever::Memory, Lever::HugePages]);
-        check(&["all"], &[Lever::Waiting, Lever::Binding, Lever::Memory, Lever::HugePages]);
+        let helpful = [Lever::Waiting, Lever::Binding, Lever::Memory, Lever::HugePages];
+        check(&["all"], &[&helpful[..], &[Lever::Threads]].concat());
     }
 }

@@ -13,6 +13,7 @@ mod huge_pages;
 mod memory;
 
 use crate::monitoring;
+use crate::openmp::idling;
 use crate::pause::Mode;
 use crate::waiting;
 use events::Lever;
@@ -59,7 +60,8 @@ pub(crate) fn check(lever: Lever, value: i64) -> Result<(), String> {
         Lever::Memory => memory::applies(),
         Lever::HugePages => huge_pages::applies(),
         Lever::Binding => binding::applies(),
-        Lever::Threads | Lever::Collectives => Err("this version cannot do it yet".to_owned()),
+        Lever::Threads => idling::applies(),
+        Lever::Collectives => Err("this version cannot do it yet".to_owned()),
     }
 }
 
@@ -73,7 +75,8 @@ pub(crate) fn set(lever: Lever, value: i64) -> Result<(), c_int> {
         Lever::Memory => memory::set(value != 0),
         Lever::HugePages => huge_pages::set(value != 0),
         Lever::Binding => binding::set(value != 0)?,
-        Lever::Threads | Lever::Collectives => return Err(libc::ENOSYS),
+        Lever::Threads => idling::set(value != 0)?,
+        Lever::Collectives => return Err(libc::ENOSYS),
     }
     word(lever).store(value, Ordering::Relaxed);
     Ok(())

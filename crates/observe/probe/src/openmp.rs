@@ -96,9 +96,6 @@ pub(crate) fn prepare(segment: &SegmentWriter) {
     }
     let slots = segment.open_openmp().map_or(null_mut(), |slots| slots.as_ptr().cast_mut());
     SLOTS.store(slots, Ordering::Release);
-    if std::env::var_os("SINTONIA_IDLE_THREADS").is_some() {
-        let _set = idling::set(true);
-    }
 }
 
 /// Adds the ticks of an MPI call to the part of the region in which the calling thread is.

@@ -13,6 +13,7 @@ fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
         (Box::<crate::waiting::Waiting>::default(), crate::waiting::GUIDE),
         (Box::<crate::binding::Binding>::default(), crate::binding::GUIDE),
         (Box::<crate::memory::Memory>::default(), crate::memory::GUIDE),
+        (Box::<crate::threads::Threads>::default(), crate::threads::GUIDE),
     ]
 }
 
@@ -22,10 +23,11 @@ pub fn built_in(name: &str) -> Option<Box<dyn Tunlet>> {
 }
 
 /// Names of the tunlets that need no description, in the order of their turns, with the levers that they set.
-pub const OF_LEVERS: [(&str, &[Lever]); 3] = [
+pub const OF_LEVERS: [(&str, &[Lever]); 4] = [
     (crate::waiting::NAME, &[Lever::Waiting]),
     (crate::binding::NAME, &[Lever::Binding]),
     (crate::memory::NAME, &[Lever::Memory, Lever::HugePages]),
+    (crate::threads::NAME, &[Lever::Threads]),
 ];
 
 /// Returns the specifications of the built-in tunlets.

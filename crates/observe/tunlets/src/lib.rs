@@ -22,6 +22,7 @@ pub mod memory;
 pub mod rehearsal;
 mod rest;
 pub mod search;
+pub mod threads;
 pub mod tunlet;
 pub mod waiting;
 pub mod worker_count;

@@ -23,7 +23,16 @@ fn the_json_has_everything() {
     let names = all.as_array().expect("a list").iter().map(|it| &it["name"]);
     assert_eq!(
         names.collect::<Vec<_>>(),
-        ["factoring", "worker-count", "imbalance", "search", "waiting", "binding", "memory"]
+        [
+            "factoring",
+            "worker-count",
+            "imbalance",
+            "search",
+            "waiting",
+            "binding",
+            "memory",
+            "threads"
+        ]
     );
     let one = sandbox.said("tunlets worker-count --json").json();
     assert_eq!(one, all[1]);

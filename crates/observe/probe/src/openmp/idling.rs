@@ -39,7 +39,6 @@ fn is_odd(generation: u32) -> bool {
 ///
 /// # Errors
 /// The reason why it does not apply to this process.
-#[allow(dead_code, reason = "asked before a lever is set")]
 pub(crate) fn applies() -> Result<(), String> {
     if !super::is_present() {
         return Err("it has no OpenMP threads that can be reached".to_owned());
