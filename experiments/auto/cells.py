@@ -86,8 +86,19 @@ def quota(share):
     try:
         yield folder / "cgroup.procs"
     finally:
-        with contextlib.suppress(OSError):
+        leave(folder)
+
+
+def leave(folder):
+    """Removes a cgroup once the last processes of a run are gone."""
+    for _ in range(100):
+        try:
             folder.rmdir()
+            return
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.05)
 
 
 class Load:

@@ -31,7 +31,7 @@ def compared(bare, tuned):
     median = lambda rows, name: statistics.median(row[name] for row in rows)
     row = {name: tuned[0][name] for name in ("program", "library", "cell", "variant", "ranks", "threads")}
     return {**row, "pairs": len(pairs), "bare_s": round(median(bare, "elapsed_s"), 3), "tuned_s": round(median(tuned, "elapsed_s"), 3),
-            "ratio": round(ratio, 4), "low": round(ratio * math.exp(-half), 4), "high": round(ratio * math.exp(min(half, 700)), 4),
+            "ratio": round(ratio, 4), "low": round(ratio * math.exp(-half), 4), "high": round(ratio * math.exp(min(half, 10)), 4),
             "noise_percent": percent(noise), "bare_cpu_s": round(median(bare, "cpu_s"), 3), "cpu_ratio": round(cpu, 4),
             "outcome": outcome(bare, tuned), "result": same(bare, tuned),
             "verdict": verdict(ratio, half, noise, outcome(bare, tuned), same(bare, tuned))}

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import sys
 import time
@@ -137,6 +138,7 @@ def cases(options):
 
 def main():
     options = parse()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options.kept.mkdir(parents=True, exist_ok=True)
     measurements = Measurements(options)
     try:
