@@ -1,22 +1,14 @@
 //! Levers of `--tune`: their names on the command line, and their tunlets.
 
-use crate::options::LeverOptions;
-use clap::builder::PossibleValuesParser;
+use crate::options::{ALL_LEVERS, LeverOptions};
 use events::Lever;
 use tunlets::Tunlet;
 use tunlets::built_in::OF_LEVERS;
 
-/// Value of `--tune` without names.
-const ALL: &str = "all";
-
-/// Names that `--tune` takes.
-pub(crate) fn parser() -> PossibleValuesParser {
-    PossibleValuesParser::new([ALL].into_iter().chain(OF_LEVERS.map(|(name, _)| name)))
-}
-
 /// Names of the tunlets that are asked for, in the order of their turns.
 fn names(options: &LeverOptions) -> impl Iterator<Item = (&'static str, &'static [Lever])> {
-    let is_asked = |name: &str| options.tune.iter().any(|asked| asked == ALL || asked == name);
+    let is_asked =
+        |name: &str| options.tune.iter().any(|asked| asked == ALL_LEVERS || asked == name);
     OF_LEVERS.into_iter().filter(move |(name, _)| is_asked(name))
 }
 

@@ -1,8 +1,10 @@
 //! Options for watching a program, whether it is started or attached to.
 
+use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tunlets::built_in::OF_LEVERS;
 use user_io::option_value::seconds;
 
 /// Options for watching a program, whether it is started or attached to.
@@ -109,7 +111,7 @@ pub struct TunerOptions {
 pub struct LeverOptions {
     /// Make the program faster without a description: all levers that apply are tried, measured, and taken back where
     /// they do not help; or only these (`sintonia tunlets` describes them)
-    #[arg(long, value_name = "LEVER,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "all", value_parser = crate::levers::parser())]
+    #[arg(long, value_name = "LEVER,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "all", value_parser = lever_names())]
     pub(crate) tune: Vec<String>,
     /// Allow levers that may change the last bits of floating-point sums
     #[arg(long, requires = "tune")]
@@ -138,4 +140,12 @@ pub struct RunOutputOptions {
     /// Print errors and warnings only
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+}
+
+/// Value of `--tune` without names.
+pub(crate) const ALL_LEVERS: &str = "all";
+
+/// Names that `--tune` takes.
+fn lever_names() -> PossibleValuesParser {
+    PossibleValuesParser::new([ALL_LEVERS].into_iter().chain(OF_LEVERS.map(|(name, _)| name)))
 }

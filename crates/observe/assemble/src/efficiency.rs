@@ -7,9 +7,9 @@
 //! divided by communication efficiency. Core availability and the factor of OpenMP, which is what remains of parallel
 //! efficiency, multiply to it; the latter is not split over several worlds.
 
-use super::openmp::team_time;
 use super::roster::{RankProcess, Roster};
 use super::usage::{self, CoreWait};
+use events::OpenMpCounters;
 use models::pop::{self, OpenMpEfficiencies, RankTime, TeamTime};
 use run_record::summary::Efficiencies;
 
@@ -141,6 +141,27 @@ fn split_of_worlds(worlds: &[(f64, Efficiencies)], communication: f64) -> Effici
 
 fn share(part: f64, whole: f64) -> f64 {
     if whole <= 0.0 { 1.0 } else { (part / whole).min(1.0) }
+}
+
+/// Returns the times of a rank's threads.
+pub(super) fn team_time(rank: &RankProcess<'_>) -> TeamTime {
+    let sum = |ticks: fn(&OpenMpCounters) -> u64| {
+        rank.clock.seconds(rank.report.openmp.iter().map(ticks).sum())
+    };
+    let n_threads = rank.report.openmp.iter().map(|region| region.n_threads_max).max();
+    let first_in_mpi = |region: &OpenMpCounters| {
+        let n_threads = region.team_ticks as f64 / region.elapsed_ticks.max(1) as f64;
+        n_threads * rank.clock.seconds(region.mpi_first_ticks)
+    };
+    let in_mpi_s: f64 = rank.report.openmp.iter().map(first_in_mpi).sum();
+    TeamTime {
+        n_threads: n_threads.unwrap_or(1) as f64,
+        outside_mpi_s: rank.elapsed_s() - rank.mpi_s(),
+        regions_s: sum(|region| region.elapsed_ticks.saturating_sub(region.mpi_first_ticks)),
+        teams_s: (sum(|region| region.team_ticks) - in_mpi_s).max(0.0),
+        busy_s: sum(|region| region.busy_ticks),
+        late_s: sum(|region| region.late_ticks),
+    }
 }
 
 #[cfg(test)]

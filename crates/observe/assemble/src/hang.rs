@@ -25,7 +25,7 @@ use crate::sites::Sites;
 use causes::Waits;
 use run_record::measured::RunFacts;
 use run_record::summary::{CallSite, Hang, WaitingRanks};
-use state::{Doing, Names, WorldState};
+use state::{CallSiteNames, Doing, WorldState};
 use std::collections::BTreeMap;
 
 /// Shortest wait of all waiting ranks at the end of a run that is explained, in s.
@@ -82,7 +82,7 @@ fn worlds(
 ) -> Vec<WorldState> {
     let state = |world: &std::ops::Range<usize>| {
         let books = sites.books.get(world.clone())?.iter();
-        let names = books.map(|book| Names { book, call_sites });
+        let names = books.map(|book| CallSiteNames { book, call_sites });
         let ranks: Vec<_> = roster.of_world(world).iter().copied().zip(names).collect();
         state::of_world(&ranks, facts.attached)
     };

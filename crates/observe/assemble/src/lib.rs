@@ -23,6 +23,7 @@ mod roster;
 #[cfg(test)]
 mod samples;
 mod sites;
+mod source_lookup;
 mod summarize;
 mod sums;
 mod time;

@@ -1,9 +1,8 @@
 //! OpenMP regions over all ranks, and the times of threads in them.
 
-use super::roster::{RankProcess, Roster, TimeByRank, add_time};
-use super::summarize::{SourceLookup, dense};
+use super::roster::{RankProcess, Roster, TimeByRank, add_time, dense};
+use super::source_lookup::SourceLookup;
 use events::{CodeAddress, ModuleMap, OpenMpCounters};
-use models::pop::TeamTime;
 use run_record::summary::{OpenMpRegion, SourceLocation};
 use std::collections::BTreeMap;
 
@@ -89,27 +88,6 @@ impl Total {
     }
 }
 
-/// Returns the times of a rank's threads.
-pub(super) fn team_time(rank: &RankProcess<'_>) -> TeamTime {
-    let sum = |ticks: fn(&OpenMpCounters) -> u64| {
-        rank.clock.seconds(rank.report.openmp.iter().map(ticks).sum())
-    };
-    let n_threads = rank.report.openmp.iter().map(|region| region.n_threads_max).max();
-    let first_in_mpi = |region: &OpenMpCounters| {
-        let n_threads = region.team_ticks as f64 / region.elapsed_ticks.max(1) as f64;
-        n_threads * rank.clock.seconds(region.mpi_first_ticks)
-    };
-    let in_mpi_s: f64 = rank.report.openmp.iter().map(first_in_mpi).sum();
-    TeamTime {
-        n_threads: n_threads.unwrap_or(1) as f64,
-        outside_mpi_s: rank.elapsed_s() - rank.mpi_s(),
-        regions_s: sum(|region| region.elapsed_ticks.saturating_sub(region.mpi_first_ticks)),
-        teams_s: (sum(|region| region.team_ticks) - in_mpi_s).max(0.0),
-        busy_s: sum(|region| region.busy_ticks),
-        late_s: sum(|region| region.late_ticks),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +138,7 @@ mod tests {
         assert_eq!((region.time_s, region.busy_s, region.waiting_s), (8.0, 12.0, 4.0));
         assert_eq!(region.load_balance, Some(0.75));
         assert_eq!(region.time_by_rank_s, [4.0, 4.0]);
-        let team = team_time(&roster.ranks[0]);
+        let team = crate::efficiency::team_time(&roster.ranks[0]);
         assert_eq!((team.n_threads, team.outside_mpi_s, team.busy_s), (2.0, 10.0, 5.0));
     }
 

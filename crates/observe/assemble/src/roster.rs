@@ -171,6 +171,17 @@ pub(super) fn operation_name(number: u16) -> &'static str {
     mpi_abi::operation(events::OperationId(number)).map_or("", |operation| &operation.name)
 }
 
+/// Returns one value for each of `n_ranks` ranks, 0 where none is given.
+pub(super) fn dense(by_rank: &[(usize, f64)], n_ranks: usize) -> Vec<f64> {
+    let mut dense = vec![0.0; n_ranks];
+    for (rank, value) in by_rank {
+        if let Some(place) = dense.get_mut(*rank) {
+            *place = *value;
+        }
+    }
+    dense
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,10 @@
 //! Builds the one-page summary of a run from its measurements.
 
-use super::roster::{OpenCall, RankProcess, Roster, TimeByRank, operation_name};
+use super::roster::{OpenCall, RankProcess, Roster, TimeByRank, dense, operation_name};
 use super::sites::Sites;
+use super::source_lookup::SourceLookup;
 use super::warnings::{self, Losses};
 use super::{efficiency, openmp, operations, regions, traffic, usage};
-use events::CodeAddress;
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, RankTotals, Region, SourceLocation, Summary, ToolCost,
@@ -12,7 +12,6 @@ use run_record::summary::{
 };
 use std::collections::BTreeSet;
 use std::ops::Range;
-use symbols::Detail;
 
 /// Limit on ranks times call sites (or regions) with times by rank, so that a user can still open the summary file.
 const N_TIMES_MAX: usize = 200_000;
@@ -20,22 +19,6 @@ const N_TIMES_MAX: usize = 200_000;
 const SHARE_MENTIONED: f64 = 0.01;
 /// Maximum number of regions in the summary; all are in the table of regions.
 const N_REGIONS_MAX: usize = 500;
-
-/// Lookup of source locations; tests have their own.
-pub(super) trait SourceLookup {
-    fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation;
-    fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool;
-}
-
-impl SourceLookup for symbols::Resolver {
-    fn place(&mut self, address: &CodeAddress<'_>) -> SourceLocation {
-        self.place_of_return(address)
-    }
-
-    fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool {
-        self.detail(address) == Detail::Lines
-    }
-}
 
 /// Aggregates everything except what needs the individual calls of a trace.
 pub(super) fn summarize(
@@ -123,17 +106,6 @@ fn top_regions(roster: &Roster<'_>, sites: &Sites) -> Vec<Region> {
         Region { compute_by_rank_s: dense(&by_rank_s, n_ranks), ..region }
     };
     totals.map(region).collect()
-}
-
-/// Returns one value for each of `n_ranks` ranks, 0 where none is given.
-pub(super) fn dense(by_rank: &[(usize, f64)], n_ranks: usize) -> Vec<f64> {
-    let mut dense = vec![0.0; n_ranks];
-    for (rank, value) in by_rank {
-        if let Some(place) = dense.get_mut(*rank) {
-            *place = *value;
-        }
-    }
-    dense
 }
 
 fn rank_totals<'s>(

@@ -19,6 +19,7 @@ mod overload;
 mod performance;
 mod period;
 pub mod plan;
+mod sample;
 mod sums;
 mod tuner;
 mod usage;

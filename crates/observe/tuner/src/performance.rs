@@ -1,7 +1,7 @@
 //! Efficiencies of the last few seconds, from differences between reports.
 
+use crate::sample::{Sample, Span, Spot};
 use crate::usage::usage;
-use events::usage::{Cores, Usage};
 use events::{CodeAddress, ModuleMap, Rank};
 use models::pop::{self, RankTime};
 use std::collections::{BTreeMap, HashMap};
@@ -14,24 +14,6 @@ const EVERY_S: f64 = 1.0;
 const EVERY_S_WITH_LEVERS: f64 = 0.15;
 /// Maximum number of regions compared per rank.
 const N_REGIONS_MAX: usize = 4096;
-
-/// A place in the program, the same in all ranks: module and offset in its file.
-type Spot = (String, u64);
-
-/// Times of a rank up to a report.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sample {
-    /// Time of the report by the analyzer's clock, in s.
-    pub(super) time_s: f64,
-    pub(super) mpi_s: f64,
-    /// Computation time before each call site, in s.
-    pub(super) compute_s: HashMap<Spot, f64>,
-    pub(super) usage: Usage,
-    pub(super) cores: Cores,
-}
-
-/// Rank with its samples at the beginning and at the end of a time.
-pub(super) type Span<'a> = (Rank, &'a Sample, &'a Sample);
 
 /// The reports of all ranks.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Use of processors and memory by all ranks between two of their reports.
 
-use crate::performance::{Sample, Span};
+use crate::sample::{Sample, Span};
 use events::Rank;
 use events::usage::Cores;
 use std::collections::{BTreeMap, HashMap};

@@ -12,7 +12,7 @@ use app_description::Application;
 
 pub(crate) const NAME: &str = "binding";
 
-/// Guide for users of [`Binding`].
+/// Guide for users of [`BindingRepair`].
 pub(crate) const GUIDE: Guide = Guide {
     remedy: "spreads the ranks of a node over the cores that the job has there",
     iteration: "none, and no description: `sintonia run --tune=binding`",
@@ -25,13 +25,13 @@ const DOUBLED: f64 = 1.05;
 
 /// The `binding` tunlet; see the module documentation.
 #[derive(Debug, Default)]
-pub struct Binding {
+pub struct BindingRepair {
     point: Option<KnownPoint>,
     /// True after an attempt: what ranks may use changes rarely.
     is_over: bool,
 }
 
-impl Tunlet for Binding {
+impl Tunlet for BindingRepair {
     fn spec(&self) -> TunletSpec {
         GUIDE.spec(NAME, "ranks are bound to the same cores while others are free", &[])
     }

@@ -11,7 +11,7 @@ fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
         (Box::<crate::imbalance::Imbalance>::default(), crate::imbalance::GUIDE),
         (Box::<crate::search::Search>::default(), crate::search::GUIDE),
         (Box::<crate::waiting::Waiting>::default(), crate::waiting::GUIDE),
-        (Box::<crate::binding::Binding>::default(), crate::binding::GUIDE),
+        (Box::<crate::binding::BindingRepair>::default(), crate::binding::GUIDE),
         (Box::<crate::memory::Memory>::default(), crate::memory::GUIDE),
         (Box::<crate::threads::Threads>::default(), crate::threads::GUIDE),
     ]

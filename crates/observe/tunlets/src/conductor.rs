@@ -18,6 +18,7 @@
 //! Transport of orders to ranks and of their answers (`tuner`), the file of the lines (`run-record`).
 
 mod action;
+mod admission;
 mod iterations;
 mod message;
 mod standing;
@@ -278,10 +279,10 @@ impl Conductor {
     /// Takes back what is kept once tuning is off; returns false if nothing is left. Decisions are not carried out.
     fn restore(&mut self, now_s: f64) -> bool {
         for (slot, decision) in self.tunlets.take_all() {
-            self.tunlets.decline(slot, decision.point, standing::REASON.to_owned());
+            self.tunlets.decline(slot, decision.point, turn::SWITCHED_OFF.to_owned());
         }
         let Some(mut turn) = self.standing.next_turn() else { return false };
-        self.undo(now_s, &mut turn, standing::REASON);
+        self.undo(now_s, &mut turn, turn::SWITCHED_OFF);
         self.turn = Some(turn);
         true
     }
@@ -309,18 +310,6 @@ impl Conductor {
             },
         );
         decision
-    }
-
-    /// Returns the ranks of an actor if all of them are present.
-    fn ranks_of(&self, actor: usize) -> Result<Vec<Rank>, String> {
-        let actor = self.application.actors.get(actor).ok_or("its actor is not described")?;
-        let all = 0..self.n_ranks.unwrap_or_default();
-        let ranks: Vec<Rank> = all.filter(|rank| actor.ranks.contains(*rank)).map(Rank).collect();
-        match ranks.iter().find(|rank| !self.present.contains(rank)) {
-            _ if ranks.is_empty() => Err(format!("no rank is a `{}`", actor.name)),
-            Some(missing) => Err(format!("rank {} has not started, or has ended", missing.0)),
-            None => Ok(ranks),
-        }
     }
 
     fn record(&mut self, time_s: f64, what: TuningEvent) {

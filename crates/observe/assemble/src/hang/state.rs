@@ -90,12 +90,12 @@ pub(super) enum Need {
 }
 
 /// Names of call sites, by the addresses of a process.
-pub(super) struct Names<'a> {
+pub(super) struct CallSiteNames<'a> {
     pub(super) book: &'a AddressBook,
     pub(super) call_sites: &'a [CallSite],
 }
 
-impl Names<'_> {
+impl CallSiteNames<'_> {
     fn words(&self, call: InCall) -> String {
         let site = self.book.site(call.address, call.operation);
         let site = site.and_then(|site| self.call_sites.get(site));
@@ -105,7 +105,7 @@ impl Names<'_> {
 
 /// Returns the state of a world. Ranks that ended long before the last one ended by themselves.
 pub(super) fn of_world(
-    ranks: &[(RankProcess<'_>, Names<'_>)],
+    ranks: &[(RankProcess<'_>, CallSiteNames<'_>)],
     is_attached: bool,
 ) -> Option<WorldState> {
     let first = ranks.first()?.0.report;
@@ -128,7 +128,7 @@ pub(super) fn of_world(
 
 fn rank_state(
     rank: &RankProcess<'_>,
-    names: &Names<'_>,
+    names: &CallSiteNames<'_>,
     communicators: &HashMap<u32, Vec<u32>>,
     is_early: bool,
 ) -> RankState {
@@ -174,7 +174,7 @@ fn messages(report: &ProcessReport) -> HashMap<u32, Messages> {
 fn doing(
     report: &ProcessReport,
     thread: &ThreadReport,
-    names: &Names<'_>,
+    names: &CallSiteNames<'_>,
     communicators: &HashMap<u32, Vec<u32>>,
 ) -> Doing {
     let computing = || Doing::Computing {

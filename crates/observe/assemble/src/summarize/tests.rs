@@ -4,6 +4,7 @@ use super::*;
 use crate::samples::{
     FIRST_TICKS, SECOND, STARTED_S, operation_number, peer, process_with, region, text_of,
 };
+use events::CodeAddress;
 use events::Ticks;
 use wire::{InCall, ProcessReport};
 

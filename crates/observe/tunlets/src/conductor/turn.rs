@@ -1,13 +1,16 @@
 //! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
 
 use super::action::{Action, Coverage, Ending};
-use super::standing::{self, check_lever};
+use super::admission::{check_lever, ranks_of};
 use super::trial::{Trial, TrialProgress, in_words};
 use super::{ActionDone, ActionReport, Conductor};
 use crate::{Applied, Decision, News};
 use app_description::TuningPoint;
 use events::tuning::TuningEvent;
 use events::{Lever, Rank, Value};
+
+/// Reason of what is taken back when the user switches tuning off.
+pub(super) const SWITCHED_OFF: &str = "tuning was switched off";
 
 /// The open turn.
 #[derive(Debug)]
@@ -153,7 +156,7 @@ impl Conductor {
         let checked = admitted
             .and_then(|_| self.closed.get(&point).map_or(Ok(()), |why| Err(why.clone())))
             .and_then(|()| check_lever((described, value), self.iterations.why_unmeasurable(now_s)))
-            .and_then(|()| self.ranks_of(actor));
+            .and_then(|()| ranks_of((&self.application, actor), self.n_ranks, &self.present));
         match checked {
             Err(reason) => {
                 if self.tunlets.is_new_refusal(slot, point, &reason) {
@@ -340,7 +343,7 @@ impl Conductor {
             return;
         }
         if self.standing.is_off() {
-            return self.undo(now_s, turn, standing::REASON);
+            return self.undo(now_s, turn, SWITCHED_OFF);
         }
         let trial = turn.trial.take().unwrap_or_else(|| {
             let first_s = held.iter().map(|held| held.0).fold(f64::INFINITY, f64::min);
