@@ -14,7 +14,8 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use wire::control::{
-    ActionEffect, Attribute, Location, Module, Replacement, Site, SitePoint, ValueOrigin,
+    ActionEffect, Attribute, Lever, Location, Module, Replacement, Site, SitePoint, ValueOrigin,
+    WatchedCalls,
 };
 use wire::{
     CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, OrderAnswer, PROTOCOL,
@@ -119,6 +120,7 @@ fn orders() -> Vec<Order> {
         ActionEffect::Replace { site: 1, by: Replacement::Function(at) },
         ActionEffect::Replace { site: 1, by: Replacement::Exported("libx.so:f".to_owned()) },
         ActionEffect::Replace { site: 1, by: Replacement::Original },
+        ActionEffect::Lever { lever: Lever::Waiting, value: 2 },
     ];
     let prepare = |change| Order::Prepare {
         action: 7,
@@ -138,6 +140,12 @@ fn orders() -> Vec<Order> {
         Order::Withdraw { action: 7 },
         Order::Go,
         Order::Detach,
+        Order::Watch {
+            thread: 0,
+            calls: WatchedCalls::Site { address: 64, every: 3 },
+            operations: vec![5, 0, 1 << 63],
+        },
+        Order::ReleaseLevers,
         Order::Read { modules: modules.clone(), variables: vec![(0, at, ValueType::I32)] },
     ]);
     orders
