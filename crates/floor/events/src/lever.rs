@@ -54,7 +54,7 @@ impl Lever {
     /// Returns whether it is kept where its effect cannot be measured: it only follows what the system says about
     /// cores, and costs nothing where that is wrong.
     pub fn is_safe_unmeasured(self) -> bool {
-        matches!(self, Self::Waiting | Self::Binding)
+        matches!(self, Self::Waiting | Self::Binding | Self::Threads)
     }
 
     /// Slowdown above which it is taken back; below 0 it has to bring that much.

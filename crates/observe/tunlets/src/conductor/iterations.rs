@@ -97,7 +97,7 @@ impl Iterations {
             Source::Described(_) | Source::Calls(Some(IterationSource::Found { .. })) => None,
             Source::Calls(Some(IterationSource::Unknown(text))) => Some(text),
             Source::Calls(Some(IterationSource::Sought)) => Some("no iteration was found yet"),
-            Source::Calls(None) => Some("the description has no `[iteration]`"),
+            Source::Calls(None) => Some("no iteration is known yet"),
         }
     }
 
