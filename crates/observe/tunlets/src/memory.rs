@@ -32,8 +32,10 @@ pub(crate) const GUIDE: Guide = Guide {
 const FAULTS_PER_CPU_S: f64 = 3000.0;
 /// Resident bytes of a rank from which on huge pages are tried.
 const RESIDENT_BYTES: u64 = 64 << 20;
+/// Cores that the ranks use together, below which a report tells nothing.
+const IDLE: f64 = 0.02;
 /// Reports in a row that have to tell the same: a program faults in all its memory once.
-const N_SEEN: u32 = 8;
+const N_SEEN: u32 = 4;
 /// Reports between a change and the next one.
 const N_BETWEEN: u32 = 15;
 
@@ -98,6 +100,9 @@ impl Tunlet for Memory {
 
 impl Memory {
     fn judge(&mut self, performance: &Performance) -> Option<Decision> {
+        if performance.usage.iter().map(|rank| rank.cpu).sum::<f64>() < IDLE {
+            return None;
+        }
         self.n_between = self.n_between.saturating_sub(1);
         let is_waiting = self.levers.iter().any(|lever| lever.point.is_waiting);
         let mut decision = None;

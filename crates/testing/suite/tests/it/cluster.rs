@@ -1,5 +1,6 @@
 //! Tests with ranks on several nodes, each with a name and a network of its own.
 
+use run_record::summary::RankTotals;
 use suite::library::Library;
 use suite::{Cluster, TestProgram, Watched, watch};
 
@@ -24,9 +25,9 @@ fn check(library: Library) {
     assert!(summary.tool.warnings.is_empty(), "{:?}", summary.tool.warnings);
 
     // Computed from the times in the record, so that no time is measured here.
-    let useful_s: Vec<f64> = summary.ranks.iter().map(|rank| rank.useful_s).collect();
-    let node_s = [useful_s[0] + useful_s[1], useful_s[2] + useful_s[3]];
-    let longest_s = useful_s.iter().copied().fold(0.0, f64::max);
+    let computing_s: Vec<f64> = summary.ranks.iter().map(RankTotals::computing_s).collect();
+    let node_s = [computing_s[0] + computing_s[1], computing_s[2] + computing_s[3]];
+    let longest_s = computing_s.iter().copied().fold(0.0, f64::max);
     let (mean_s, busiest_s) = ((node_s[0] + node_s[1]) / 4.0, node_s[0].max(node_s[1]) / 2.0);
     check_near("in nodes", summary.pop.load_balance_in, busiest_s / longest_s);
     check_near("between nodes", summary.pop.load_balance_out, mean_s / busiest_s);

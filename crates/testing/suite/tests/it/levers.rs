@@ -6,28 +6,43 @@ use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::tool::WatchFolders;
 use suite::{Job, TestProgram};
 
-/// Program that takes and gives back large blocks for some seconds, and prints a sum of terms of both signs.
+/// Program that takes and gives back large blocks until that costs no page faults any more, for some seconds at most, and
+/// prints a sum of terms of both signs.
 const PROGRAM: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+enum { BLOCKS = 4, STEPS = 50 };
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     int rank, is_over = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    double sum = 0, all = 0, begin = MPI_Wtime();
+    double sum = 0, all = 0, begin = MPI_Wtime(), limit = argc < 2 ? 0 : atof(argv[1]);
     for (int step = 0; !is_over; step++) {
         size_t n = 1 << 18;
-        double *block = malloc(n * sizeof *block);
-        for (size_t i = 0; i < n; i += 64)
-            block[i] = (i % 128 ? -1e-3 : 1.7e3) / (step % 7 + rank + 1);
-        for (size_t i = 0; i < n && step < 50; i += 64)
-            sum += block[i];
-        free(block);
-        if (step < 50)
+        double *blocks[BLOCKS];
+        long before = faults();
+        for (int i = 0; i < BLOCKS; i++) {
+            blocks[i] = malloc(n * sizeof(double));
+            for (size_t at = 0; at < n; at += 64)
+                blocks[i][at] = (at % 128 ? -1e-3 : 1.7e3) / (step % 7 + rank + 1);
+        }
+        for (int i = 0; i < BLOCKS; i++) {
+            for (size_t at = 0; at < n && step < STEPS; at += 64)
+                sum += blocks[i][at];
+            free(blocks[i]);
+        }
+        if (step < STEPS)
             MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        is_over = 50 <= step && 2.5 < MPI_Wtime() - begin;
+        is_over = STEPS <= step && (limit < MPI_Wtime() - begin || faults() - before < 16);
         MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     if (rank == 0)
@@ -36,12 +51,12 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Runs the program with and without `--tune`; checks that it prints the same, and returns what was decided.
+/// Runs the program without and, for `limit_s` seconds at most, with `--tune`; checks that it prints the same, and returns what was decided.
 #[track_caller]
-fn tuned(library: Library, n_ranks: usize, options: &[&str]) -> TuningSummary {
+fn tuned(library: Library, n_ranks: usize, (options, limit_s): (&[&str], &str)) -> TuningSummary {
     let program = TestProgram::generated("levers", PROGRAM).built(library);
-    let job: Job = library.launch(n_ranks, &program);
-    let bare = job.run();
+    let bare = library.launch(n_ranks, &program).run();
+    let job: Job = library.launch(n_ranks, &program).arg(limit_s);
     let folders = WatchFolders::new();
     let options = [&["--quiet", "--no-html"], options].concat();
     let ended = folders.job(&job, &options).run();
@@ -55,7 +70,7 @@ fn tuned(library: Library, n_ranks: usize, options: &[&str]) -> TuningSummary {
 #[test]
 fn ranks_that_outnumber_cores_are_told_to_wait_otherwise() {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let tuning = tuned(Mpich4, 2 * n_cores + 1, &["--tune=waiting"]);
+    let tuning = tuned(Mpich4, 2 * n_cores + 1, (&["--tune=waiting"], "0.5"));
     assert!(tuning.tunlets.iter().all(|tunlet| tunlet.ended.is_none()), "{tuning:?}");
     let decision = tuning.decisions.first().expect("there are too few cores");
     assert_eq!(decision.point, "waiting");
@@ -64,7 +79,7 @@ fn ranks_that_outnumber_cores_are_told_to_wait_otherwise() {
 
 #[test]
 fn memory_that_comes_and_goes_is_tried_and_judged() {
-    let tuning = tuned(OpenMpi4, 2, &["--tune=memory"]);
+    let tuning = tuned(OpenMpi4, 2, (&["--tune=memory"], "10"));
     let decision = tuning.decisions.iter().find(|decision| decision.point == "memory");
     let decision = decision.expect("each step has page faults");
     assert_ne!(decision.outcome, DecisionOutcome::Lost, "{}", decision.outcome_reason);
