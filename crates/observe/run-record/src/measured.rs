@@ -69,9 +69,12 @@ pub struct RunFacts {
     pub outcome: CommandOutcome,
     /// True if events were requested (`--trace`).
     pub traced: bool,
-    /// True if a signal asked this program or the command to end.
+    /// True if a signal asked this program or the command to end; not in a snapshot, whose run has not ended.
+    #[serde(skip)]
     pub interrupted: bool,
-    /// True if the program ran already when it was watched (`sintonia attach`).
+    /// True if the program ran already when it was watched (`sintonia attach`); not in a snapshot, as earlier versions
+    /// have none there.
+    #[serde(skip)]
     pub attached: bool,
     /// Folder of shared memory on the launching node, for data that remain there after a crash.
     pub shm_dir: PathBuf,

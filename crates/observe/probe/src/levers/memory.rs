@@ -133,10 +133,10 @@ mod tests {
         let n_bytes = 8 << 20;
         set(true);
         assert!(!is_mapped(n_bytes));
-        assert!(is_mapped(MMAP_BYTES_MAX + STEP_BYTES));
         let found = FOUND_BYTES.load(Ordering::Relaxed);
         assert!((1..=MMAP_BYTES_MAX).contains(&found));
         set(false);
-        assert!(is_mapped(found + STEP_BYTES));
+        // Kept memory still serves blocks; larger ones are mapped again.
+        assert!(is_mapped(found + 2 * MMAP_BYTES_MAX));
     }
 }

@@ -18,7 +18,7 @@ fn off_takes_back_what_was_kept_and_lets_nothing_happen() {
         simulation.decide(0, F0, value);
         (0..5).for_each(|_| simulation.iterate(1.0, 1));
     }
-    assert_eq!(simulation.values(F0), [8, 8]);
+    assert_eq!(simulation.values(F0), [8, 50]);
     switch(&mut simulation, false);
     assert_eq!(simulation.values(F0), [50, 50], "the value before the first change");
     assert_eq!(simulation.outcomes().last().map(String::as_str), Some("2 undone"));
@@ -28,7 +28,7 @@ fn off_takes_back_what_was_kept_and_lets_nothing_happen() {
     switch(&mut simulation, true);
     simulation.decide(0, F0, 9);
     (0..2).for_each(|_| simulation.iterate(1.0, 1));
-    assert_eq!(simulation.values(F0), [9, 9]);
+    assert_eq!(simulation.values(F0), [9, 50]);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn off_ends_a_trial() {
     (0..3).for_each(|_| simulation.iterate(1.0, 1));
     simulation.decide(0, F0, 7);
     simulation.iterate(1.0, 1);
-    assert_eq!(simulation.values(F0), [7, 7]);
+    assert_eq!(simulation.values(F0), [7, 50]);
     switch(&mut simulation, false);
     assert_eq!(simulation.values(F0), [50, 50]);
 }
