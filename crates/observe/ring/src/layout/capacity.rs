@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Capacity {
     /// Threads that may call MPI at the same time.
     pub n_threads: u32,
-    /// Regions per thread, [`N_RESERVED_REGIONS`] included.
+    /// Regions per thread, [`super::N_RESERVED_REGIONS`] included.
     pub n_regions: u32,
     /// World ranks counted as separate peers.
     pub n_peers: u32,
