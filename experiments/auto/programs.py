@@ -135,7 +135,10 @@ def built(program, library, counts, kept, sources, given):
     names = {**library.compilers(), "counts": " ".join(map(str, counts))}
     for command in program["build"]:
         filled_in = re.sub(r"\{(cc|cxx|fc|counts)\}", lambda found: str(names[found[1]]), command)
-        done = subprocess.run(["sh", "-c", filled_in], cwd=copy, capture_output=True, text=True, timeout=BUILD_LIMIT_S)
+        try:
+            done = subprocess.run(["sh", "-c", filled_in], cwd=copy, capture_output=True, text=True, timeout=BUILD_LIMIT_S)
+        except subprocess.TimeoutExpired as late:
+            raise Unusable(f"`{filled_in[:60]}...` took longer than {BUILD_LIMIT_S} s") from late
         if done.returncode != 0:
             raise Unusable(f"`{filled_in[:60]}...` failed: {done.stderr[-600:]}")
     made = [path for pattern in program["keep"] for path in copy.glob(pattern)]
