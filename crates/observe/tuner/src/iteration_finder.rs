@@ -48,6 +48,8 @@ pub(super) struct IterationFinder {
     described: Option<String>,
     /// Lowest rank, with the index of its thread that calls MPI.
     watched: Option<WatchedRank>,
+    /// Rank and thread that were asked for their calls.
+    asked: Option<(Rank, u32)>,
     state: State,
     n_failures: u32,
     /// Time at which the first calls were asked for.
@@ -88,7 +90,8 @@ impl IterationFinder {
     /// takes for the end of an iteration.
     pub(super) fn new(is_wanted: bool, described: Option<String>) -> Self {
         let state = if is_wanted { State::Waiting { until_s: 0.0 } } else { State::Off };
-        Self { described, watched: None, state, n_failures: 0, first_s: None, has_told: false }
+        let (watched, asked) = (None, None);
+        Self { described, watched, asked, state, n_failures: 0, first_s: None, has_told: false }
     }
 
     /// Processes a report of a present rank; `name` names the place before a return address.
@@ -116,13 +119,24 @@ impl IterationFinder {
             modules = ModuleMap::parse(&report.modules).0;
         }
         self.watched = Some(WatchedRank { rank, thread, modules, others });
-        self.look_for_described(report, now_s, name)
+        let mut steps: Vec<Step> = self.leave_other(now_s).into_iter().collect();
+        steps.extend(self.look_for_described(report, now_s, name));
+        steps
+    }
+
+    /// Ends the recording of calls in another thread than the watched one, and begins again with the watched one: a higher
+    /// rank may have appeared first.
+    fn leave_other(&mut self, now_s: f64) -> Option<Step> {
+        let watched = self.watched.as_ref().map(|it| (it.rank, it.thread));
+        let (rank, thread) = self.asked.take_if(|asked| Some(*asked) != watched)?;
+        self.state = State::Waiting { until_s: now_s };
+        Some(order(rank, thread, WatchedCalls::None, is_call))
     }
 
     /// Processes the end of a rank.
     pub(super) fn forget(&mut self, rank: Rank, now_s: f64) {
         if self.watched.as_ref().is_some_and(|it| it.rank == rank) {
-            self.watched = None;
+            (self.watched, self.asked) = (None, None);
             if !matches!(self.state, State::Off) {
                 self.state = State::Waiting { until_s: now_s };
             }
@@ -181,6 +195,7 @@ impl IterationFinder {
                 let is_counted =
                     if self.n_failures.is_multiple_of(2) { is_call } else { is_collective };
                 let calls = WatchedCalls::Next { n_calls: N_CALLS };
+                self.asked = Some((rank, thread));
                 vec![order(rank, thread, calls, is_counted)]
             }
             State::Listening { look_s, calls, .. }
@@ -223,7 +238,10 @@ impl IterationFinder {
         }
         self.has_told = true;
         let text = match n_calls {
-            0 => "no iteration was found: the program makes no MPI calls".to_owned(),
+            0 => {
+                let rank = self.watched.as_ref().map_or(0, |it| it.rank.0);
+                format!("no iteration was found: rank {rank} made no MPI calls in {heard_s:.0} s")
+            }
             _ => format!(
                 "no iteration was found: nothing repeats often enough in {n_calls} MPI calls"
             ),
@@ -294,6 +312,7 @@ impl IterationFinder {
                     let mark = Mark { address, longest_s: 0.0, n_calls: 1.0, is_per_call: false };
                     self.state = State::Measuring { mark, last_s: None, heard_s: now_s };
                     let calls = WatchedCalls::Site { address, every };
+                    self.asked = Some((*rank, thread.idx));
                     let source = IterationSource::Found { text, duration_s: 0.0 };
                     let tell = Step::Tell(Input::Iterations(source));
                     return vec![order(*rank, thread.idx, calls, is_call), tell];
@@ -430,6 +449,18 @@ mod tests {
         assert_eq!(finder.pass_time(1.0, named), []);
         assert_eq!(finder.pass_time(6.0, named).len(), 1, "it is over");
         assert_eq!(finder.pass_time(6.0, named).len(), 1, "and another is looked for");
+    }
+
+    #[test]
+    fn the_lowest_rank_is_asked_also_if_another_one_came_first() {
+        let mut finder = IterationFinder::new(true, None);
+        assert_eq!(finder.see(Rank(1), &report(&[0x1010]), 0.0, named), []);
+        assert_eq!(in_words(&finder.pass_time(0.0, named)), ["1.2: Next { n_calls: 4096 }"]);
+        assert_eq!(in_words(&finder.see(Rank(0), &report(&[0x1010]), 0.1, named)), ["1.2: None"]);
+        assert_eq!(in_words(&finder.pass_time(0.1, named)), ["0.2: Next { n_calls: 4096 }"]);
+        assert_eq!(finder.see(Rank(1), &report(&[0x1010]), 0.2, named), []);
+        assert_eq!(finder.see(Rank(0), &report(&[0x1010]), 0.2, named), []);
+        assert_eq!(finder.pass_time(0.2, named), []);
     }
 
     #[test]
