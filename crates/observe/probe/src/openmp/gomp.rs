@@ -88,6 +88,15 @@ fn number(slot: &AtomicPtr<c_void>) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+/// Threads of a team that the program would start by itself; 1 without libgomp.
+pub(super) fn n_threads_by_default() -> usize {
+    static N_THREADS: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+    if !is_loaded() || real(&N_THREADS, "omp_get_max_threads\0").is_none() {
+        return 1;
+    }
+    number(&N_THREADS).max(1)
+}
+
 /// Most threads that are added so that libgomp has more of them than cores.
 const N_SLEEPERS_MAX: usize = 256;
 

@@ -139,13 +139,17 @@ impl Neighbor {
     }
 }
 
-/// Returns how many threads the ranks of this node have, and how many cores they may use together.
-pub(super) fn threads_and_cores() -> (usize, usize) {
+/// Returns how many threads the ranks of this node have, and how many cores they may use together. A team is counted once a
+/// region has ended; a rank whose first region still runs, perhaps for all of the program, has `n_by_default`.
+pub(super) fn threads_and_cores(n_by_default: usize) -> (usize, usize) {
     let Some(process) = monitoring::process() else { return (0, 0) };
     let mut all = Vec::new();
     let mut n_all = 0;
     for (pid, segment) in segments_of_node(&process.folder) {
-        n_all += n_threads(&segment).max(1);
+        n_all += match n_threads(&segment) {
+            0 => n_by_default,
+            known => known,
+        };
         all.extend(mask(pid).iter().flat_map(cores));
     }
     all.sort_unstable();
