@@ -51,11 +51,56 @@ int main(int argc, char **argv)
 }
 "#;
 
+/// Program that computes for some seconds in one region of OpenMP, whose first thread calls MPI, and prints a sum.
+const ONE_REGION: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { STEPS = 50, TERMS = 20000 };
+int main(int argc, char **argv)
+{
+    int provided, rank, is_over = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double sum = 0, all = 0, begin = MPI_Wtime(), limit = atof(argv[1]);
+#pragma omp parallel
+    for (int step = 0; !is_over; step++) {
+        volatile double own = 0;
+        for (int i = 0; i < TERMS; i++)
+            own = own + (i % 2 ? -1e-3 : 1.7) * (rank + i);
+#pragma omp barrier
+#pragma omp master
+        {
+            if (step < STEPS) {
+                sum += own;
+                MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            }
+            is_over = STEPS <= step && limit < MPI_Wtime() - begin;
+            MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        }
+#pragma omp barrier
+    }
+    if (rank == 0)
+        printf("%.17g\n", all);
+    MPI_Finalize();
+}
+"#;
+
 /// Runs the program without and, for `limit_s` seconds at most, with `--tune`; checks that it prints the same, and returns what was decided.
 #[track_caller]
-fn tuned(library: Library, n_ranks: usize, (options, limit_s): (&[&str], &str)) -> TuningSummary {
-    let program = TestProgram::generated("levers", PROGRAM).built(library);
-    let bare = library.launch(n_ranks, &program).run();
+fn tuned(library: Library, n_ranks: usize, what: (&[&str], &str)) -> TuningSummary {
+    tuned_program(&TestProgram::generated("levers", PROGRAM), (library, n_ranks), what)
+}
+
+/// As [`tuned`], of another program.
+#[track_caller]
+fn tuned_program(
+    program: &TestProgram,
+    (library, n_ranks): (Library, usize),
+    (options, limit_s): (&[&str], &str),
+) -> TuningSummary {
+    let program = program.built(library);
+    let bare = library.launch(n_ranks, &program).arg("0").run();
     let job: Job = library.launch(n_ranks, &program).arg(limit_s);
     let folders = WatchFolders::new();
     let options = [&["--quiet", "--no-html"], options].concat();
@@ -83,4 +128,13 @@ fn memory_that_comes_and_goes_is_tried_and_judged() {
     let decision = tuning.decisions.iter().find(|decision| decision.point == "memory");
     let decision = decision.expect("each step has page faults");
     assert_ne!(decision.outcome, DecisionOutcome::Lost, "{}", decision.outcome_reason);
+}
+
+#[test]
+fn threads_of_a_region_without_end_are_counted() {
+    let program = TestProgram::generated("one-region", ONE_REGION).flags(&["-fopenmp"]);
+    let tuning = tuned_program(&program, (Mpich4, 2), (&["--tune=threads"], "2"));
+    let first = tuning.decisions.first().expect("each rank has as many threads as there are cores");
+    assert_eq!(first.point, "threads");
+    assert_ne!(first.outcome, DecisionOutcome::Declined, "{}", first.outcome_reason);
 }
