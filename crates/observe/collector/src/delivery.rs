@@ -59,6 +59,7 @@ impl Collector {
                 // First, so that what the report's acknowledgment promises includes them.
                 send_samples(connection, process, sampler);
                 send_report(connection, process.report((&self.node, &files), now));
+                next = next.min(next_report(process, self.schedule.report_every, now));
             } else {
                 next = now;
             }
