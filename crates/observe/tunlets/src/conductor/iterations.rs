@@ -86,9 +86,15 @@ impl Iterations {
         text
     }
 
-    /// Returns whether it is not known yet what an iteration is, so that changes have to wait.
-    pub(super) fn are_sought(&self) -> bool {
-        matches!(self.source, Source::Calls(Some(IterationSource::Sought)))
+    /// Returns whether changes have to wait: it is not known yet what an iteration is, or too few of those found have ended.
+    pub(super) fn are_awaited(&self, now_s: f64) -> bool {
+        match &self.source {
+            Source::Calls(Some(IterationSource::Sought)) => true,
+            Source::Calls(Some(IterationSource::Found { .. })) => {
+                self.why_unmeasurable(now_s).is_some()
+            }
+            Source::Calls(_) | Source::Described(_) => false,
+        }
     }
 
     /// Returns why there are no iterations, if there are none.

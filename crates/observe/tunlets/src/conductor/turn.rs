@@ -123,10 +123,10 @@ impl Conductor {
     pub(super) fn open_turn(&mut self, now_s: f64) -> bool {
         // The number of attempts is bounded because a tunlet may repeat declined decisions.
         for _try in 0..self.tunlets.n_tunlets() {
-            // What may be kept unmeasured need not wait until it is known what an iteration is.
-            let (is_sought, points) =
-                (self.iterations.are_sought(), &self.application.tuning_points);
-            let is_allowed = |point: usize| !is_sought || is_safe_unmeasured(&points[point]);
+            // What may be kept unmeasured need not wait until iterations are known and some have ended.
+            let is_awaited = self.iterations.are_awaited(now_s);
+            let points = &self.application.tuning_points;
+            let is_allowed = |point: usize| !is_awaited || is_safe_unmeasured(&points[point]);
             let next = self.tunlets.next_turn(self.iterations.n_ended, is_allowed);
             let Some((slot, decisions)) = next else { return false };
             let changes: Vec<ChangeInProgress> =
