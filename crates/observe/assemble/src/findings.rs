@@ -11,6 +11,7 @@ mod balance;
 mod cases;
 mod collectives;
 mod cores;
+mod delays;
 mod ended;
 mod environment;
 mod hang;
@@ -44,6 +45,7 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
         balance::findings(&run),
         collectives::findings(&run),
         point_to_point::findings(&run),
+        delays::findings(&run),
         polling::findings(&run),
         environment::findings(&run),
         openmp::findings(&run),
@@ -76,7 +78,7 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(summary: &'a Summary) -> Self {
         let rank_time_s = summary.ranks.iter().map(|rank| rank.elapsed_s).sum();
-        Self { summary, rank_time_s, shortage: cores::Shortage::of(&summary.ranks) }
+        Self { summary, rank_time_s, shortage: cores::Shortage::of(summary) }
     }
 
     /// Returns a time in MPI as a share of the ranks' time, without what a shortage of cores explains.

@@ -12,6 +12,7 @@
 //! Collection of reports and records (`collector`, `server`), and printing (`watch`).
 
 mod call_paths;
+mod delays;
 mod efficiency;
 mod findings;
 mod functions;
@@ -179,6 +180,7 @@ fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &MeasuredRun,
         world.pop.serialization_efficiency = split.map(|(serialization, _)| serialization);
         world.pop.transfer_efficiency = split.map(|(_, transfer)| transfer);
     }
+    summary.delays = delays::joined(&traced.delays);
     let by_world: Vec<_> = summary.worlds.iter().map(|world| Some(world.pop)).collect();
     summary.pop = efficiency::of_run(roster, &by_world);
 }

@@ -99,7 +99,8 @@ fn of_node(ranks: &[&RankProcess<'_>]) -> Option<NodeUsage> {
         n_cores,
         ranks_per_core: ranks.len() as f64 / n_cores,
         threads_per_core: n_busy as f64 / n_cores,
-        foreign_cores: foreign_s(ranks) / elapsed_s.max(f64::MIN_POSITIVE),
+        // The last reading may come after the end of a short run.
+        foreign_cores: (foreign_s(ranks) / elapsed_s.max(f64::MIN_POSITIVE)).min(n_in_masks(ranks)),
     })
 }
 
@@ -112,14 +113,20 @@ fn n_cores<'a>(cores: impl Iterator<Item = &'a Cores> + Clone) -> f64 {
     n_cores.min(quota)
 }
 
+/// Returns the number of cores that some rank may use, quotas aside.
+fn n_in_masks(ranks: &[&RankProcess<'_>]) -> f64 {
+    let cores = ranks.iter().flat_map(|rank| rank.report.cores.mask.cores());
+    cores.collect::<BTreeSet<u32>>().len() as f64
+}
+
 /// Returns the processor time of other processes on the cores of these ranks, in s.
 fn foreign_s(ranks: &[&RankProcess<'_>]) -> f64 {
     let mut groups: BTreeMap<&CoreSet, Vec<&RankProcess<'_>>> = BTreeMap::new();
     for rank in ranks {
         groups.entry(&rank.report.cores.mask).or_default().push(rank);
     }
-    let is_apart = groups.keys().map(|mask| mask.n_cores()).sum::<usize>()
-        == groups.keys().flat_map(|mask| mask.cores()).collect::<BTreeSet<u32>>().len();
+    let n_cores = groups.keys().flat_map(|mask| mask.cores()).collect::<BTreeSet<u32>>().len();
+    let is_apart = groups.keys().map(|mask| mask.n_cores()).sum::<usize>() == n_cores;
     if is_apart {
         return groups.values().map(|group| foreign_of_group_s(group, group)).sum();
     }
@@ -208,5 +215,8 @@ mod tests {
         let mut limited = two("0-3", "0-3");
         limited.iter_mut().for_each(|rank| rank.cores.quota = Some(0.5));
         check(limited, (0.5, 4.0, 0.5));
+        let mut late = two("0-1", "0-1");
+        late.iter_mut().for_each(|rank| rank.cores.busy_ns = 990 * SECOND_NS);
+        check(late, (2.0, 1.0, 2.0));
     }
 }

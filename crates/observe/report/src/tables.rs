@@ -1,5 +1,7 @@
 //! Tables of a run, the same for terminal and page: a table is one entry of [`all`], a column one line of its table.
 
+mod delays;
+mod files;
 mod processors;
 mod sampled;
 
@@ -65,9 +67,13 @@ pub(crate) fn all(summary: &Summary, medium: Medium) -> impl Iterator<Item = Lis
         functions,
         processors::processors,
         call_sites,
+        delays::causes,
+        delays::critical_path,
         sampled::callers,
         regions,
         openmp_regions,
+        files::mpi_io,
+        files::files,
         operations,
     ];
     all.into_iter().map(move |table| table(summary, medium)).filter(|listing| listing.n_rows != 0)

@@ -3,6 +3,7 @@
 //! Times are seconds, sizes bytes. Fields are added over time and never change their meaning; a change of
 //! meaning raises [`FORMAT_VERSION`].
 
+mod delays;
 mod function_totals;
 mod hang;
 mod openmp;
@@ -12,12 +13,12 @@ mod usage;
 use crate::tuning::TuningSummary;
 use dealing_report::DealingReport;
 pub use events::SourceLocation;
-use events::{Moments, ProbePoint};
 use resize_api::Resize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use function_totals::{FunctionTimes, FunctionTotals};
+pub use delays::{Delays, Doing, RankTime};
+pub use function_totals::{FunctionSums, FunctionTimes, FunctionTotals};
 pub use hang::{Hang, WaitingRanks};
 pub use openmp::OpenMpRegion;
 pub use sampling::{SampledCaller, SampledFunction, Sampling};
@@ -83,6 +84,9 @@ pub struct Summary {
     /// Measurement points of a description whose passages were summed on the nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub function_sums: Vec<FunctionSums>,
+    /// Causes of waiting and the critical path (traced runs only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<Delays>,
     /// Sums over samples of the call paths, if there were any or the reason why not is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
@@ -337,28 +341,6 @@ pub struct ToolCost {
     pub threads_refused: u64,
     /// Sentences about what could not be monitored, each with a remedy.
     pub warnings: Vec<String>,
-}
-
-/// Sums over the passages of one measurement point in the whole run.
-///
-/// Passages recorded as [`crate::FunctionEvent`]s are not included, nor functions selected by `--probe`
-/// ([`FunctionTotals`]).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FunctionSums {
-    /// Name of the event.
-    pub event: String,
-    /// Name of the function in the source.
-    pub function: String,
-    /// Entry or exit of the function.
-    pub place: ProbePoint,
-    /// Passages.
-    pub n: u64,
-    /// Times of the first and the last passage, in ns since the start of the run.
-    pub span_ns: (u64, u64),
-    /// Name and statistics of each attribute, in the order of the description.
-    pub attributes: Vec<(String, Moments)>,
-    /// Time in seconds from the entry to the exit on the same thread; empty for an entry.
-    pub duration_s: Moments,
 }
 
 /// Describes the information in `kept` that `new` lacks; `None` if nothing is lost.

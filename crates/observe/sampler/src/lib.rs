@@ -20,5 +20,5 @@ mod sampler;
 mod sections;
 mod unwind;
 
-pub use perf::PerfError;
+pub use perf::{PerfError, has_hardware_counters};
 pub use sampler::Sampler;

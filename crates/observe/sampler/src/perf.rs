@@ -118,6 +118,32 @@ pub(crate) struct RawSample<'a> {
     pub(crate) stack: &'a [u8],
 }
 
+/// Returns whether the processor's counters can be read here: virtual machines often hide them.
+///
+/// # Errors
+/// Where the system does not let this user try.
+pub fn has_hardware_counters() -> Result<bool, PerfError> {
+    const KIND_HARDWARE: u32 = 0;
+    const INSTRUCTIONS: u64 = 1;
+    let attributes = Attributes {
+        kind: KIND_HARDWARE,
+        n_bytes: ATTRIBUTE_BYTES,
+        event: INSTRUCTIONS,
+        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        ..Attributes::default()
+    };
+    match open_event(&attributes, 0) {
+        Ok(_event) => Ok(true),
+        Err(PerfError::System(error)) if is_no_event(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether an error says that there is no such event on this machine.
+fn is_no_event(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP))
+}
+
 impl ThreadEvent {
     /// Starts to sample a thread, with time in the kernel if the system allows that.
     pub(crate) fn open(tid: i32) -> Result<Self, PerfError> {
@@ -175,7 +201,11 @@ fn open(tid: i32, stack_bytes: u32, flags: u64) -> Result<OwnedFd, PerfError> {
         stack_bytes,
         ..Attributes::default()
     };
-    let place = &raw const attributes;
+    open_event(&attributes, tid)
+}
+
+fn open_event(attributes: &Attributes, tid: i32) -> Result<OwnedFd, PerfError> {
+    let place = &raw const *attributes;
     // SAFETY: the attributes are a struct of the stated length, which the call only reads.
     let event =
         unsafe { libc::syscall(libc::SYS_perf_event_open, place, tid, -1, -1, CLOSE_ON_EXEC) };

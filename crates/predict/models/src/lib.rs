@@ -8,6 +8,7 @@
 //! Sources of the values (`assemble`, `run-record`); tables and pages of the results (`report`).
 
 pub mod action;
+pub mod delays;
 pub mod ideal_network;
 pub mod master_worker;
 pub mod matching;
@@ -17,4 +18,4 @@ pub mod thread_timeline;
 
 pub use action::{CallEffect, Flow, Interpreter, MessageEnd};
 pub use ideal_network::{IdealRun, Stalled};
-pub use thread_timeline::{ThreadTimeline, ThreadTimelineBuilder};
+pub use thread_timeline::{CallSpan, ThreadTimeline, ThreadTimelineBuilder};

@@ -1,7 +1,7 @@
 //! The calls of one thread as a sequence of computations and actions.
 
 use crate::action::{CallEffect, Interpreter};
-use events::Event;
+use events::{Event, RecordKind};
 use std::collections::HashMap;
 
 /// One thread of a rank.
@@ -13,6 +13,28 @@ pub struct ThreadTimeline {
     pub steps: Vec<TimelineStep>,
     /// Computing time after the last step, in ns.
     pub compute_after_ns: u64,
+    /// All MPI calls in order, those without a step too.
+    pub calls: Vec<CallSpan>,
+    /// Start and end of the thread, outside MPI, in ns.
+    pub span_ns: (u64, u64),
+}
+
+/// Time span of one MPI call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallSpan {
+    /// Start, in ns.
+    pub start_ns: u64,
+    /// Return, in ns.
+    pub end_ns: u64,
+    /// Call site; [`CallSpan::UNKNOWN`] if it is not known.
+    pub site: u32,
+    /// Position of the first of its steps; it has those up to the first one of the next call.
+    pub first_step: u32,
+}
+
+impl CallSpan {
+    /// Call site that is not known.
+    pub const UNKNOWN: u32 = u32::MAX;
 }
 
 /// Computation and the effect of the call that ends it.
@@ -42,7 +64,11 @@ impl ThreadTimelineBuilder {
     /// Starts the timeline of a thread of `rank` that began, outside MPI, at `start_ns`.
     pub fn new(rank: u32, start_ns: u64) -> Self {
         Self {
-            timeline: ThreadTimeline { rank, ..ThreadTimeline::default() },
+            timeline: ThreadTimeline {
+                rank,
+                span_ns: (start_ns, start_ns),
+                ..ThreadTimeline::default()
+            },
             end_ns: start_ns,
             ..Self::default()
         }
@@ -50,6 +76,16 @@ impl ThreadTimelineBuilder {
 
     /// Appends the next row of the thread.
     pub fn push(&mut self, row: &Event) {
+        if row.kind == RecordKind::Call {
+            let first_step = u32::try_from(self.timeline.steps.len()).unwrap_or(u32::MAX);
+            let start_ns = row.start_ns.max(self.end_ns);
+            self.timeline.calls.push(CallSpan {
+                start_ns,
+                end_ns: row.end_ns.max(start_ns),
+                site: row.call_site.unwrap_or(CallSpan::UNKNOWN),
+                first_step,
+            });
+        }
         if self.end_ns < row.end_ns {
             self.compute_ns += row.start_ns.saturating_sub(self.end_ns);
             self.end_ns = row.end_ns;
@@ -65,6 +101,7 @@ impl ThreadTimelineBuilder {
     /// Returns the timeline of a thread that ended, outside MPI, at `end_ns`.
     pub fn finish(mut self, end_ns: u64) -> ThreadTimeline {
         self.timeline.compute_after_ns = self.compute_ns + end_ns.saturating_sub(self.end_ns);
+        self.timeline.span_ns.1 = end_ns.max(self.end_ns);
         self.timeline
     }
 }
@@ -93,7 +130,6 @@ fn learn(steps: &mut [TimelineStep], open: &mut HashMap<u64, usize>, action: Cal
 mod tests {
     use super::*;
     use crate::action::MessageEnd;
-    use events::RecordKind;
 
     fn row(name: &str, start_ns: u64, end_ns: u64) -> Event {
         let row = crate::action::tests::row(name);
@@ -111,6 +147,14 @@ mod tests {
         let timeline = builder.finish(50);
         let compute_ns: Vec<u64> = timeline.steps.iter().map(|step| step.compute_ns).collect();
         assert_eq!((timeline.rank, compute_ns, timeline.compute_after_ns), (2, vec![7, 3], 9));
+        let call = |start_ns, end_ns, first_step| CallSpan {
+            start_ns,
+            end_ns,
+            site: CallSpan::UNKNOWN,
+            first_step,
+        };
+        let calls = [call(15, 20, 0), call(22, 30, 0), call(33, 40, 1), call(41, 42, 2)];
+        assert_eq!((&*timeline.calls, timeline.span_ns), (&calls[..], (10, 50)));
     }
 
     #[test]

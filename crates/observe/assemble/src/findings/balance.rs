@@ -128,7 +128,7 @@ fn slow(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals, share: f64) -> 
     }
     let site = where_others_wait(run, ranks, heaviest)?;
     let text = format!(
-        "{} is slow everywhere: it takes {average:.1} times as long as the others in each of {} parts of the program, and they wait          for it, most in {}. Look at its core on {}: it may be slower, hot, or shared (`sintonia doctor`).",
+        "{} is slow everywhere: it takes {average:.1} times as long as the others in each of {} parts of the program, and they wait for it, most in {}. Look at its core on {}: it may be slower, hot, or shared (`sintonia doctor`).",
         capital(&run.rank_in_words(heaviest)),
         ratios.len(),
         call_in_words(site),

@@ -39,6 +39,8 @@ fn cores_that_are_short() {
     check("more ranks than cores, little MPI", crowded, &["4 ranks share 2 cores", "50.0 %"]);
     let threads = exchange(&[6.0; 2], 5.0).cores("0-1", 2).threads(2);
     check("threads", threads, &["2 ranks with 4 busy threads share 2 cores", "OMP_NUM_THREADS=1"]);
+    let bound = exchange(&[6.0], 5.0).bound(&["3"], 4).threads(2);
+    check("threads on one core", bound, &["Rank 0 with 2 busy threads is bound to 1 core (3)"]);
     let foreign = exchange(&[6.0; 2], 3.0).cores("0-1", 2).foreign(0.8);
     check("another program", foreign, &["Other programs use 0.8 of the 2 cores", "30.0 %"]);
     let quota = exchange(&[3.0; 4], 0.1).cores("0-3", 4).quota(1.0, 28.0);
@@ -116,11 +118,13 @@ fn messages() {
 
 #[test]
 fn collectives() {
-    let cost = four([6.0; 4]).site("MPI_Allreduce", 400, 3200, &[4.0; 4]);
+    let cost = four([6.0; 4]).site("MPI_Allreduce", 400_000, 3_200_000, &[4.0; 4]);
     check("cost of a collective", cost, &["Collective operations themselves take 40.0 %"]);
     let moving = four([6.0; 4]).site("MPI_Allreduce", 9, 72, &[0.1, 4.0, 4.0, 4.0]);
     let moving = moving.site("MPI_Allreduce", 9, 72, &[3.9, 0.0, 0.0, 0.0]);
     check("load that moves", moving, &["arrive", "MPI_Allreduce at a.c:0"]);
+    let moving = four([6.0; 4]).site("MPI_Allreduce", 400, 3200, &[4.0; 4]);
+    check("load that moves at one site", moving, &["arrive", "MPI_Allreduce at a.c:0"]);
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! Findings about collective operations: their cost, and late arrivals.
 //!
 //! The time that even the last rank to arrive spends in a collective is the cost of the operation itself; any
-//! excess in other ranks is time spent waiting for the last one.
+//! excess in other ranks is time spent waiting for the last one. Where another rank is the last one each time, all
+//! wait for a while, and the operation itself is what its bytes may need at most.
 
 use super::{Finding, Run, at_site, call_in_words};
 use display::units::{bytes, count, percent};
 use run_record::summary::CallSite;
+
+/// Longest time of an operation on a slow network: for each doubling of the ranks, in s, and for each byte of each rank.
+const DOUBLING_S: f64 = 50e-6;
+const S_PER_BYTE: f64 = 10e-9;
 
 /// Time at a site, split into the operation itself and waiting.
 #[derive(Clone, Copy)]
@@ -28,11 +33,18 @@ fn split(run: &Run<'_>, site: &CallSite) -> Split {
         let time_s = |at: usize| site.time_by_rank_s.get(at).copied().unwrap_or_default();
         let times = || ranks.iter().map(|(at, _)| time_s(*at)).filter(|time_s| 0.0 < *time_s);
         let least_s = times().fold(f64::INFINITY, f64::min);
+        let n_ranks = times().count() as f64;
         // With a single rank, waiting cannot be separated from work.
-        if times().count() < 2 { 0.0 } else { least_s * times().count() as f64 }
+        if n_ranks < 2.0 { 0.0 } else { least_s.min(needed_s(site, n_ranks)) * n_ranks }
     });
     let own_s: f64 = own_s.sum();
     Split { own_s, waiting_s: (site.time_s - own_s).max(0.0) }
+}
+
+/// Returns the time in s that the calls of one of these ranks need at most, if nobody is late.
+fn needed_s(site: &CallSite, n_ranks: f64) -> f64 {
+    let latency_s = site.calls as f64 / n_ranks * n_ranks.log2().ceil() * DOUBLING_S;
+    latency_s + site.bytes as f64 * S_PER_BYTE
 }
 
 fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
@@ -75,18 +87,24 @@ mod tests {
 
     #[test]
     fn what_even_the_last_rank_spends_is_the_cost_of_the_operation() {
-        let made = || SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Barrier", 2, 0, &[0.1, 0.1]);
+        let made = || SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Barrier", 4000, 0, &[0.1, 0.1]);
         check(findings, made(), &[]);
-        let small = made().site("MPI_Allreduce", 100, 800, &[3.9, 3.9]);
-        check(findings, small, &[(0.4, Some(1), &["100 calls of 8 B", "Join"])]);
-        let large = made().site("MPI_Alltoall", 2, 8_000_000, &[3.9, 3.9]);
-        check(findings, large, &[(0.4, Some(1), &["2 calls of 3.81 MiB", "Move less"])]);
+        let small = made().site("MPI_Allreduce", 400_000, 3_200_000, &[3.9, 3.9]);
+        check(findings, small, &[(0.4, Some(1), &["400 k calls of 8 B", "Join"])]);
+        let large = made().site("MPI_Alltoall", 200, 800_000_000, &[3.9, 3.9]);
+        check(findings, large, &[(0.4, Some(1), &["200 calls of 3.81 MiB", "Move less"])]);
+    }
+
+    #[test]
+    fn calls_far_longer_than_their_bytes_need_are_late_arrivals() {
+        let made = SummaryBuilder::ranks(&[6.0, 6.0]).site("MPI_Allreduce", 100, 800, &[4.0, 4.0]);
+        check(findings, made, &[(0.4, Some(0), &["arrive", "40.0 % of their time waiting"])]);
     }
 
     #[test]
     fn waiting_that_no_imbalance_explains_is_late_arrival() {
         let made = SummaryBuilder::ranks(&[6.0, 6.0, 6.0])
-            .site("MPI_Allreduce", 9, 72, &[0.1, 4.0, 4.0])
+            .site("MPI_Allreduce", 9000, 72_000, &[0.1, 4.0, 4.0])
             .site("MPI_Allreduce", 9, 72, &[3.9, 0.0, 0.0]);
         check(findings, made, &[(0.39, Some(0), &["arrive", "MPI_Allreduce at a.c:0"])]);
     }

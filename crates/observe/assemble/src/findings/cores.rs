@@ -2,12 +2,13 @@
 //!
 //! A thread that waits for a core delays the ranks that wait for its messages. So waiting in MPI is charged to the
 //! shortage as well, in the proportion in which the ranks' own pace suffers, but each second of waiting for a core
-//! holds up each other rank for one second at most.
+//! holds up each other rank for one second at most. In the same way, threads of a rank that wait for a core hold up those
+//! that wait for them in OpenMP.
 
 use super::{Finding, Run};
 use display::units::percent;
 use events::CoreSet;
-use run_record::summary::{NodeUsage, RankTotals, RankUsage};
+use run_record::summary::{NodeUsage, RankTotals, RankUsage, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of their time for which ranks may wait for a core without any reason to look for.
@@ -24,18 +25,21 @@ pub(super) struct Shortage {
     pub(super) waiting_s: f64,
     /// Waiting in MPI for ranks that wait for a core.
     pub(super) induced_s: f64,
+    /// Waiting in OpenMP for threads that wait for a core.
+    pub(super) openmp_s: f64,
     /// Part of the time in MPI with neither of them, 0..=1.
     pub(super) mpi_share_left: f64,
 }
 
 impl Shortage {
-    pub(super) fn of(ranks: &[RankTotals]) -> Self {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let ranks = &*summary.ranks;
         let sum = |of: &dyn Fn(&RankTotals) -> f64| ranks.iter().map(of).sum::<f64>();
         let elapsed_s = sum(&|rank| rank.elapsed_s);
         let waiting_s = sum(&RankTotals::runqueue_s).max(stopped_s(ranks));
         let mpi_s = sum(&|rank| rank.mpi_s);
         if waiting_s <= JITTER * elapsed_s {
-            return Self { waiting_s, induced_s: 0.0, mpi_share_left: 1.0 };
+            return Self { waiting_s, mpi_share_left: 1.0, ..Self::default() };
         }
         let usage = |rank: &RankTotals| rank.usage.as_ref().map_or(0.0, |it| it.mpi_runqueue_s);
         let mpi_without_s = (mpi_s - sum(&usage)).max(0.0);
@@ -45,7 +49,12 @@ impl Shortage {
         let induced_s = (mpi_without_s * pace_lost).min(waiting_s * n_others);
         let left_s = mpi_without_s - induced_s;
         let mpi_share_left = if mpi_s <= 0.0 { 1.0 } else { (left_s / mpi_s).clamp(0.0, 1.0) };
-        Self { waiting_s, induced_s, mpi_share_left }
+        let of_threads = |rank: &RankTotals| {
+            let all_s = rank.usage.as_ref().map_or(0.0, |usage| usage.runqueue_s);
+            (all_s - rank.runqueue_s()).max(0.0)
+        };
+        let openmp_s = super::openmp::waiting_s(summary).min(sum(&of_threads));
+        Self { waiting_s, induced_s, openmp_s, mpi_share_left }
     }
 }
 
@@ -70,7 +79,7 @@ fn mask(usage: &RankUsage) -> CoreSet {
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     let shortage = run.shortage;
-    let share = run.share(shortage.waiting_s + shortage.induced_s);
+    let share = run.share(shortage.waiting_s + shortage.induced_s + shortage.openmp_s);
     if run.share(shortage.waiting_s) <= JITTER {
         return Vec::new();
     }
@@ -81,11 +90,12 @@ pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
 /// Returns `for 75.0 % of their time ...`.
 fn cost(run: &Run<'_>) -> String {
     let waiting = run.share(run.shortage.waiting_s);
-    let induced = run.share(run.shortage.induced_s);
+    let induced = run.share(run.shortage.induced_s + run.shortage.openmp_s);
+    let whom = if run.shortage.openmp_s == 0.0 { "ranks" } else { "ranks and threads" };
     let others = if induced < super::SHARE_MIN {
         String::new()
     } else {
-        format!(", and for {} for ranks that do", percent(induced))
+        format!(", and for {} for {whom} that do", percent(induced))
     };
     format!("For {} of their time the ranks wait for a core{others}.", percent(waiting))
 }
@@ -113,10 +123,11 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn cause(&self, run: &Run<'_>) -> String {
-        let doubled = self.doubled();
+        let (doubled, confined) = (self.doubled(), self.confined());
         match () {
             () if self.is_quota() => self.quota(),
             () if doubled.is_some() => doubled.unwrap_or_default(),
+            () if confined.is_some() => confined.unwrap_or_default(),
             () if 1.0 < self.node.ranks_per_core - 1e-6 => self.ranks_share(),
             () if 1.2 < self.node.threads_per_core => self.threads_share(),
             () if FOREIGN_MIN <= self.node.foreign_cores => self.foreign(run),
@@ -180,6 +191,29 @@ impl Place<'_> {
                 self.node.node,
             )
         })
+    }
+
+    /// Returns the sentence about a rank with fewer cores than busy threads while others are free.
+    fn confined(&self) -> Option<String> {
+        let masks: Vec<CoreSet> = self.usages().map(mask).collect();
+        let used: BTreeSet<u32> = masks.iter().flat_map(CoreSet::cores).collect();
+        let n_online = self.usages().map(|usage| usage.n_online).max()? as usize;
+        // All ranks on the same cores: that is what the job was given.
+        let is_bound = 1 == masks.len() || masks.windows(2).any(|pair| pair[0] != pair[1]);
+        let usages = self.ranks.iter().filter_map(|rank| Some((rank.rank, rank.usage.as_ref()?)));
+        let lacking =
+            |usage: &RankUsage| usage.n_busy_threads.saturating_sub(mask(usage).n_cores() as u64);
+        let worst = usages.max_by_key(|(_, usage)| lacking(usage));
+        let is_lacking =
+            |usage: &RankUsage| is_bound && lacking(usage) != 0 && used.len() < n_online;
+        let (rank, usage) = worst.filter(|(_, usage)| is_lacking(usage))?;
+        let (mask, n_threads) = (mask(usage), usage.n_busy_threads);
+        Some(format!(
+            "Rank {rank} with {n_threads} busy threads is bound to {} ({mask}) of {}, which has {n_online}: give each rank a core \
+             for each thread (`mpirun --map-by slot:PE={n_threads}`), or do not bind it (`--bind-to none`).",
+            cores(mask.n_cores() as f64),
+            self.node.node,
+        ))
     }
 
     fn ranks_share(&self) -> String {
@@ -251,6 +285,7 @@ fn cores(n_cores: f64) -> String {
 mod tests {
     use super::super::runs::{SummaryBuilder, check};
     use super::*;
+    use run_record::summary::OpenMpRegion;
 
     /// Eight ranks that wait for 7.5 of 10 s, half of it in MPI, where they are for another 1.5 s.
     fn crowded() -> SummaryBuilder {
@@ -259,7 +294,7 @@ mod tests {
 
     #[test]
     fn waiting_for_ranks_that_have_no_core_is_shortage_too() {
-        let shortage = Shortage::of(&crowded().summary().ranks);
+        let shortage = Shortage::of(&crowded().summary());
         assert!((shortage.waiting_s - 60.0).abs() < 1e-9, "{shortage:?}");
         let induced_s = 8.0 * 1.5 * 7.5 / 8.5;
         assert!((shortage.induced_s - induced_s).abs() < 1e-9, "{shortage:?}");
@@ -270,10 +305,23 @@ mod tests {
     #[test]
     fn a_little_waiting_holds_up_nobody() {
         let made = SummaryBuilder::ranks(&[5.0; 2]).waiting(&[(0.1, 0.0); 2]);
-        assert!(Shortage::of(&made.summary().ranks).mpi_share_left >= 1.0);
+        assert!(Shortage::of(&made.summary()).mpi_share_left >= 1.0);
         let made = SummaryBuilder::ranks(&[5.0; 2]).waiting(&[(0.1, 0.0); 2]);
         check(findings, made, &[]);
         check(findings, SummaryBuilder::ranks(&[5.0; 2]), &[]);
+    }
+
+    #[test]
+    fn threads_without_a_core_hold_up_their_team() {
+        let mut summary = SummaryBuilder::ranks(&[9.0]).waiting(&[(2.0, 0.0)]).summary();
+        summary.ranks[0].usage.as_mut().unwrap().runqueue_s = 5.0;
+        let region =
+            OpenMpRegion { time_s: 9.0, team_s: 18.0, waiting_s: 8.0, ..Default::default() };
+        summary.openmp_regions = vec![region];
+        assert!((Shortage::of(&summary).openmp_s - 3.0).abs() < 1e-9);
+        let found = findings(&Run::new(&summary));
+        assert!((found[0].share - 0.5).abs() < 1e-9, "{found:?}");
+        assert!(found[0].text.contains("for 30.0 % for ranks and threads that do"), "{found:?}");
     }
 
     #[test]

@@ -68,7 +68,9 @@ fn small_files(run: &Run<'_>) -> Option<Finding> {
 fn blocked(run: &Run<'_>) -> Option<Finding> {
     // A shortage of cores by quota looks like sleep to the kernel.
     let quota_s = if run.is_throttled() { run.shortage.waiting_s } else { 0.0 };
-    let blocked_s = sum(run, |usage| usage.compute_blocked_s) - quota_s;
+    // So do threads that sleep while they wait for others of their team.
+    let openmp_s = super::openmp::waiting_s(run.summary);
+    let blocked_s = sum(run, |usage| usage.compute_blocked_s) - quota_s - openmp_s;
     let share = run.share(blocked_s.max(0.0));
     let read: u64 =
         run.summary.ranks.iter().filter_map(|rank| rank.usage.as_ref()).map(moved).sum();

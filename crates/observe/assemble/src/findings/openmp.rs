@@ -2,22 +2,19 @@
 
 use super::{Finding, Run};
 use display::units::percent;
-use run_record::summary::{OpenMpRegion, SourceLocation};
+use run_record::summary::{OpenMpRegion, SourceLocation, Summary};
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     let longest = |of: fn(&OpenMpRegion) -> f64| {
         run.summary.openmp_regions.iter().max_by(|a, b| of(a).total_cmp(&of(b)))
     };
     let waiting = longest(|region| region.waiting_s).map(|region| {
-        let balance = region.load_balance.map_or(String::new(), |balance| {
-            format!(" (balance {})", percent(balance))
-        });
         let share = share(run, region, region.waiting_s);
         let text = format!(
-            "Threads of the OpenMP region at {} wait for each other for {} of the ranks' time{balance}. Give them equal parts, \
-             or `schedule(dynamic)` with large chunks.",
+            "Threads of the OpenMP region at {} wait for each other for {} of the ranks' time{}",
             in_words(&region.place),
             percent(share),
+            why_waiting(region),
         );
         Finding { text, call_site: None, share }
     });
@@ -34,10 +31,37 @@ pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     waiting.into_iter().chain(starting).chain(serial(run)).collect()
 }
 
-/// Returns the share of the ranks' time that `threads_s` in a region stands for: a rank whose threads all wait loses all its time.
+/// Returns the end of the sentence: how even the parts of the threads are, and the remedy.
+fn why_waiting(region: &OpenMpRegion) -> String {
+    let waiting = region.waiting_s / (region.waiting_s + region.busy_s).max(f64::MIN_POSITIVE);
+    match region.load_balance {
+        // Less than half of the waiting is for a thread that computes longer.
+        Some(balance) if 1.0 - balance < 0.5 * waiting => format!(
+            " although their parts are equally long (balance {}): they take turns in `critical`, `ordered` or a lock, or wait in \
+             many barriers. Give each thread its own copy and join the copies once (`reduction`), or lock less.",
+            percent(balance),
+        ),
+        balance => format!(
+            "{}. Give them equal parts, or `schedule(dynamic)` with large chunks.",
+            balance.map_or(String::new(), |balance| format!(" (balance {})", percent(balance))),
+        ),
+    }
+}
+
+/// Returns the time in s for which ranks wait in OpenMP, over the ranks: a rank whose threads all wait loses all its time.
+pub(super) fn waiting_s(summary: &Summary) -> f64 {
+    let of = |region: &OpenMpRegion| (region.waiting_s + region.starting_s) / n_threads(region);
+    summary.openmp_regions.iter().map(of).sum()
+}
+
+fn n_threads(region: &OpenMpRegion) -> f64 {
+    (region.team_s / region.time_s.max(f64::MIN_POSITIVE)).max(1.0)
+}
+
+/// Returns the share of the ranks' time that `threads_s` in a region stands for: a rank whose threads all wait loses all its time. What a shortage of cores explains is left out.
 fn share(run: &Run<'_>, region: &OpenMpRegion, threads_s: f64) -> f64 {
-    let n_threads = region.team_s / region.time_s.max(f64::MIN_POSITIVE);
-    run.share(threads_s / n_threads.max(1.0))
+    let lost = run.shortage.openmp_s / waiting_s(run.summary).max(f64::MIN_POSITIVE);
+    run.share((1.0 - lost).max(0.0) * threads_s / n_threads(region))
 }
 
 /// Returns the loss by computation outside of parallel regions.

@@ -3,8 +3,8 @@
 use events::CoreSet;
 use resize_api::{Resize, Seconds};
 use run_record::summary::{
-    CallSite, NodeUsage, OperationTotals, RankTotals, RankUsage, Region, SourceLocation, Summary,
-    Traffic, World,
+    CallSite, Delays, NodeUsage, OperationTotals, RankTotals, RankUsage, Region, SourceLocation,
+    Summary, Traffic, World,
 };
 use std::collections::BTreeSet;
 
@@ -110,6 +110,12 @@ impl SummaryBuilder {
     pub(super) fn resize(mut self, from: u32, wait: f64) -> Self {
         let seconds = Seconds { wait, ..Seconds::default() };
         self.0.resizes.push(Resize { from, to: 1, seconds, ..Resize::default() });
+        self
+    }
+
+    /// Adds causes of waiting from a trace.
+    pub(super) fn delays(mut self, delays: Delays) -> Self {
+        self.0.delays = Some(delays);
         self
     }
 

@@ -1,7 +1,7 @@
 //! Counts and times of functions selected by the user (`--probe`).
 
 use super::SourceLocation;
-use events::Moments;
+use events::{Moments, ProbePoint};
 use serde::{Deserialize, Serialize};
 
 /// Totals of a function over all ranks and threads.
@@ -61,6 +61,28 @@ impl FunctionTotals {
         let mean_s = self.total.time_s / n_ranks.max(1) as f64;
         (0.0 < mean_s).then(|| most_s / mean_s)
     }
+}
+
+/// Sums over the passages of one measurement point in the whole run.
+///
+/// Passages recorded as [`crate::FunctionEvent`]s are not included, nor functions selected by `--probe`
+/// ([`FunctionTotals`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionSums {
+    /// Name of the event.
+    pub event: String,
+    /// Name of the function in the source.
+    pub function: String,
+    /// Entry or exit of the function.
+    pub place: ProbePoint,
+    /// Passages.
+    pub n: u64,
+    /// Times of the first and the last passage, in ns since the start of the run.
+    pub span_ns: (u64, u64),
+    /// Name and statistics of each attribute, in the order of the description.
+    pub attributes: Vec<(String, Moments)>,
+    /// Time in seconds from the entry to the exit on the same thread; empty for an entry.
+    pub duration_s: Moments,
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ fn ranks(steps: &[&[TimelineStep]]) -> Vec<ThreadTimeline> {
     let timeline = |(rank, steps): (u32, &&[TimelineStep])| ThreadTimeline {
         rank,
         steps: steps.to_vec(),
-        compute_after_ns: 0,
+        ..ThreadTimeline::default()
     };
     (0..).zip(steps).map(timeline).collect()
 }
@@ -107,6 +107,7 @@ fn threads_of_a_rank_have_their_own_clocks() {
         rank,
         steps: steps.to_vec(),
         compute_after_ns,
+        ..ThreadTimeline::default()
     };
     let timelines =
         [timeline(0, &[receive(1, 1)], 2), timeline(0, &[], 30), timeline(1, &[send(8, 0)], 0)];
