@@ -30,8 +30,8 @@ pub(crate) struct Environment {
     pub(crate) tune: bool,
     /// Way of sampling call paths.
     pub(crate) sample: &'static str,
-    /// True if levers may be set; also those by which sums may change, or numbers of threads.
-    pub(crate) levers: bool,
+    /// Names of the levers that may be set, with commas; and whether sums or numbers of threads may change by them.
+    pub(crate) levers: String,
     pub(crate) tune_sums: bool,
     pub(crate) tune_threads: bool,
     /// Capacities for each rank.
@@ -62,13 +62,13 @@ impl Environment {
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
             (place::SAMPLE, self.sample.into()),
         ];
-        let allowed = [
-            (place::LEVERS, self.levers),
-            (place::TUNE_SUMS, self.tune_sums),
-            (place::TUNE_THREADS, self.tune_threads),
-        ];
+        let allowed =
+            [(place::TUNE_SUMS, self.tune_sums), (place::TUNE_THREADS, self.tune_threads)];
         let allowed = allowed.into_iter().filter(|(_, is_allowed)| *is_allowed);
         variables.extend(allowed.map(|(name, _)| (name, OsString::from("1"))));
+        if !self.levers.is_empty() {
+            variables.push((place::LEVERS, self.levers.clone().into()));
+        }
         let preload = prepended(self.library.as_os_str(), before(place::PRELOAD));
         variables.push((place::PRELOAD, preload));
         variables.push((SANITIZER, prepended(OsStr::new(ASAN_ALLOW_PRELOAD), before(SANITIZER))));
@@ -169,7 +169,7 @@ mod tests {
             trace: true,
             tune: false,
             sample: "events",
-            levers: false,
+            levers: String::new(),
             tune_sums: false,
             tune_threads: false,
             ring_records: 64,

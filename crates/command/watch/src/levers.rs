@@ -5,21 +5,31 @@ use events::Lever;
 use tunlets::Tunlet;
 use tunlets::built_in::OF_LEVERS;
 
-/// Names of the tunlets that are asked for, in the order of their turns.
-fn names(options: &LeverOptions) -> impl Iterator<Item = (&'static str, &'static [Lever])> {
-    let is_asked =
-        |name: &str| options.tune.iter().any(|asked| asked == ALL_LEVERS || asked == name);
+/// Levers that are used only if they are named: under no experiment yet with programs of others.
+const ONLY_BY_NAME: [&str; 1] = ["collectives"];
+
+/// Names of the levers that are asked for, with commas.
+pub(crate) fn names(options: &LeverOptions) -> String {
+    levers(options).into_iter().map(Lever::name).collect::<Vec<_>>().join(",")
+}
+
+/// Tunlets that are asked for, in the order of their turns.
+fn asked(options: &LeverOptions) -> impl Iterator<Item = (&'static str, &'static [Lever])> {
+    let is_asked = |name: &str| {
+        let mut asked = options.tune.iter();
+        asked.any(|asked| asked == name || asked == ALL_LEVERS && !ONLY_BY_NAME.contains(&name))
+    };
     OF_LEVERS.into_iter().filter(move |(name, _)| is_asked(name))
 }
 
 /// Levers that are asked for.
 pub(crate) fn levers(options: &LeverOptions) -> Vec<Lever> {
-    names(options).flat_map(|(_, levers)| levers.iter().copied()).collect()
+    asked(options).flat_map(|(_, levers)| levers.iter().copied()).collect()
 }
 
 /// Tunlets that set these levers.
 pub(crate) fn tunlets(options: &LeverOptions) -> Vec<Box<dyn Tunlet>> {
-    names(options).filter_map(|(name, _)| tunlets::built_in(name)).collect()
+    asked(options).filter_map(|(name, _)| tunlets::built_in(name)).collect()
 }
 
 /// Returns whether a tunlet is one of `--tune`.
@@ -44,5 +54,6 @@ mod tests {
         check(&["memory", "waiting"], &[Lever::Waiting, Lever::Memory, Lever::HugePages]);
         let helpful = [Lever::Waiting, Lever::Binding, Lever::Memory, Lever::HugePages];
         check(&["all"], &[&helpful[..], &[Lever::Threads]].concat());
+        check(&["collectives"], &[Lever::Collectives]);
     }
 }

@@ -5,6 +5,7 @@ use super::environment::{Environment, find_library, interface_addresses, reachab
 use super::listening::{self, CommandFacts};
 use super::record;
 use super::tuning::Tuning;
+use crate::levers;
 use crate::options::WatchOptions;
 use anyhow::Context;
 use collector::leftovers::remove_abandoned;
@@ -163,7 +164,7 @@ impl Observation {
             trace: options.trace,
             tune,
             sample: options.sample.name(),
-            levers: !options.tuner.levers.tune.is_empty(),
+            levers: levers::names(&options.tuner.levers),
             tune_sums: options.tuner.levers.tune_sums,
             tune_threads: options.tuner.levers.tune_threads,
             ring_records: n_records.next_power_of_two(),

@@ -19,7 +19,7 @@ pub enum Lever {
     Binding,
     /// Cores of the process's OpenMP threads: 1 lends those of ranks that wait in MPI.
     Threads,
-    /// Algorithms of collective operations: 1 chooses the fastest ones.
+    /// Algorithms of collective operations: 1 tries them, 2 uses the fastest ones.
     Collectives,
 }
 
@@ -48,7 +48,11 @@ impl Lever {
 
     /// Largest value; the smallest is 0.
     pub fn highest(self) -> i64 {
-        if self == Self::Waiting { 3 } else { 1 }
+        match self {
+            Self::Waiting => 3,
+            Self::Collectives => 2,
+            _ => 1,
+        }
     }
 
     /// Returns whether it is kept where its effect cannot be measured: it only follows what the system says about
@@ -60,6 +64,11 @@ impl Lever {
     /// Slowdown above which it is taken back; below 0 it has to bring that much.
     pub fn limit(self) -> f64 {
         if self.is_safe_unmeasured() { 0.05 } else { -0.02 }
+    }
+
+    /// The same for one of its values: one that only tries something need not help yet.
+    pub fn limit_at(self, value: i128) -> f64 {
+        if (self, value) == (Self::Collectives, 1) { 0.25 } else { self.limit() }
     }
 }
 

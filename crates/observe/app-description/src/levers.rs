@@ -1,7 +1,7 @@
 //! Tuning points of levers, which a run has without a description, or beside one.
 
 use crate::description::{Actor, Application, ChangeKind, Range, RankSet, TuningPoint};
-use events::{Lever, ProbePoint, ValueType};
+use events::{Lever, ProbePoint, Value, ValueType};
 
 /// Name of the actor of levers.
 const ALL_RANKS: &str = "all ranks";
@@ -25,6 +25,14 @@ impl Application {
     }
 }
 
+impl TuningPoint {
+    /// Slowdown above which this value is taken back.
+    pub fn limit_at(&self, value: Option<Value>) -> f64 {
+        let lever = self.change.lever().zip(value.and_then(Value::as_integer));
+        lever.map_or(self.limit, |(lever, value)| lever.limit_at(value))
+    }
+}
+
 fn point(lever: Lever, actor: usize) -> TuningPoint {
     TuningPoint {
         name: lever.name().to_owned(),
@@ -44,7 +52,6 @@ fn point(lever: Lever, actor: usize) -> TuningPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use events::Value;
 
     #[test]
     fn a_lever_is_a_tuning_point_of_all_ranks() {
@@ -56,5 +63,13 @@ mod tests {
         assert_eq!(memory.admit(Value::Int(1)), Ok(Value::Int(1)));
         assert!(memory.admit(Value::Int(9)).is_err());
         assert_eq!(application.add_levers(&[Lever::Memory]), [Lever::Memory], "the name is taken");
+    }
+
+    #[test]
+    fn what_only_tries_need_not_help_yet() {
+        let mut application = Application::default();
+        application.add_levers(&[Lever::Collectives]);
+        let limit = |value| application.tuning_points[0].limit_at(Some(Value::Int(value)));
+        assert!(0.0 < limit(1) && limit(2) < 0.0);
     }
 }

@@ -26,7 +26,7 @@ pub const TRACE: &str = "SINTONIA_TRACE";
 pub const TUNE: &str = "SINTONIA_TUNE";
 /// `events` if processes are sampled by performance events, `auto` if else by signals, `signals` if by signals alone.
 pub const SAMPLE: &str = "SINTONIA_SAMPLE";
-/// `1` if levers may be set.
+/// Names of the levers that may be set, with commas.
 pub const LEVERS: &str = "SINTONIA_LEVERS";
 /// `1` if levers may change the last bits of floating-point sums.
 pub const TUNE_SUMS: &str = "SINTONIA_TUNE_SUMS";

@@ -1,6 +1,7 @@
 //! Generates the Fortran wrappers of an operation: every argument is an address, the accounting is that of C.
 
 use crate::accounting::{used_params, variable};
+use crate::routing::{Language, Routing};
 use crate::wrapper::{before, freeing, own_body};
 use mpi_abi::{Binding, CType, EntryPoint, Operation, ParameterKind, fortran_entry_points};
 
@@ -77,17 +78,21 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
         .into_iter()
         .map(|p| format!(", {}", value(entry, p)))
         .collect();
+    let Routing { before: first, passed, after, last } =
+        Routing::of(entry.operation, passed, Language::Fortran);
     format!(
-        "{freeing}    let Some(mut call) = MonitoredCall::begin_fortran({number}, {goes_on}) else {{\n\
+        "{freeing}{first}    let Some(mut call) = MonitoredCall::begin_fortran({number}, {goes_on}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       unsafe {{ real({passed}) }};\n\
-         \x20       return MonitoredCall::end_fortran_layer();\n    }};\n\
+         {after}{last}        return MonitoredCall::end_fortran_layer();\n    }};\n\
          {before}\
          \x20   // SAFETY: the program's own arguments; a status that was ignored is replaced by our own.\n\
          \x20   unsafe {{ real({passed}) }};\n\
+         {after}\
          \x20   call.returned();\n\
          \x20   if fortran::succeeded(p_ierror) {{ account_{number}(&mut call{values}) }}\n\
-         \x20   call.finish({number});\n",
+         \x20   call.finish({number});\n\
+         {last}",
         // MPICH's plain `mpi_f08` entry points call PMPI directly, all others call MPI.
         goes_on = entry.binding != Binding::F08,
         before = before(number, entry.operation, true),

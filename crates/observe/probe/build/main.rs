@@ -5,6 +5,7 @@
 mod accounting;
 mod awaited;
 mod fortran;
+mod routing;
 mod wrapper;
 
 use std::{env, fs, path::Path};

@@ -2,6 +2,7 @@
 
 use crate::accounting::{used_params, variable};
 use crate::awaited;
+use crate::routing::{Language, Routing};
 use mpi_abi::{CType, Mode, Operation, ParameterKind};
 
 /// Rust type with C's calling convention.
@@ -88,16 +89,21 @@ fn body(number: usize, operation: &Operation, names: &[String]) -> String {
 fn counted(number: usize, operation: &Operation, passed: &str) -> String {
     let values: String =
         used_params(operation).into_iter().map(|p| format!(", {}", value(operation, p))).collect();
+    let Routing { before: first, passed, after, last } =
+        Routing::of(operation, passed, Language::C);
     format!(
-        "{freeing}    let Some(mut call) = MonitoredCall::begin({number}) else {{\n\
+        "{freeing}{first}    let Some(mut call) = MonitoredCall::begin({number}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
-         \x20       return unsafe {{ real({passed}) }};\n    }};\n\
+         \x20       let result = unsafe {{ real({passed}) }};\n\
+         {after}{last}        return result;\n    }};\n\
          {before}\
          \x20   // SAFETY: the program's own arguments; a status that was ignored is replaced by our own.\n\
          \x20   let result = unsafe {{ real({passed}) }};\n\
+         {after}\
          \x20   call.returned();\n\
          \x20   if result == 0 {{ account_{number}(&mut call{values}) }}\n\
          \x20   call.finish({number});\n\
+         {last}\
          \x20   result\n",
         before = before(number, operation, false),
         freeing = freeing(operation, false),
@@ -145,7 +151,11 @@ pub(crate) fn freeing(operation: &Operation, is_fortran: bool) -> String {
         "Type_free" => return "    datatypes::forget();\n".to_owned(),
         _ => return String::new(),
     };
-    let handle = variable(operation, 0);
     let language = if is_fortran { "fortran" } else { "c" };
-    format!("    communicators::forget(Scope::{scope}, Handle::{language}_at({handle}));\n")
+    let handle = format!("Handle::{language}_at({})", variable(operation, 0));
+    let shadows = match scope {
+        "Communicator" => format!("    collectives::freeing({handle});\n"),
+        _ => String::new(),
+    };
+    format!("{shadows}    communicators::forget(Scope::{scope}, {handle});\n")
 }

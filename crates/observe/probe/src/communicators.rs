@@ -197,6 +197,14 @@ fn add(key: (Scope, usize), ordinal: u32, library: &MpiLibrary) -> Option<Arc<Co
     Some(made)
 }
 
+/// Returns a communicator with its C handle; `None` for none, and where MPI does not tell.
+pub(crate) fn look_up(handle: Handle, library: &MpiLibrary) -> Option<(usize, Arc<Communicator>)> {
+    let handle = c_handle(Scope::Communicator, handle, library)? & library.handle_mask;
+    let is_one = handle != 0 && handle != library.comm_null;
+    is_one.then_some(())?;
+    Some((handle, find(Scope::Communicator, Handle::c(handle), library)?))
+}
+
 /// Determines the properties of a communicator that was just made. All its members make those with the same members in
 /// the same order, so that its number among them is the same in all.
 pub(crate) fn created(handle: Handle, library: &MpiLibrary) {

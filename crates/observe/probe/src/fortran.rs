@@ -36,6 +36,18 @@ pub(crate) fn succeeded(ierror: usize) -> bool {
     number(ierror) == 0
 }
 
+/// Returns the address of the error code; that of our own where the program omits it.
+#[inline(always)]
+pub(crate) fn code_or(ierror: usize, own: &mut i32) -> usize {
+    if ierror == 0 { std::ptr::from_mut(own).addr() } else { ierror }
+}
+
+/// Reads the error code of a call.
+#[inline(always)]
+pub(crate) fn code(ierror: usize) -> i32 {
+    read(ierror)
+}
+
 /// Sets the error code for a function that the library lacks.
 pub(crate) fn set_missing(ierror: usize) {
     if ierror != 0 {

@@ -12,6 +12,7 @@ mod binding;
 mod huge_pages;
 mod memory;
 
+use crate::collectives;
 use crate::monitoring;
 use crate::openmp::idling;
 use crate::pause::Mode;
@@ -61,7 +62,15 @@ pub(crate) fn check(lever: Lever, value: i64) -> Result<(), String> {
         Lever::HugePages => huge_pages::applies(),
         Lever::Binding => binding::applies(),
         Lever::Threads => idling::applies(),
-        Lever::Collectives => Err("this version cannot do it yet".to_owned()),
+        Lever::Collectives => collectives::applies(value),
+    }
+}
+
+/// Sentence about what a value of a lever does, where the value does not say it; else empty.
+pub(crate) fn note(lever: Lever, value: i64) -> String {
+    match lever {
+        Lever::Collectives => collectives::note(value),
+        _ => String::new(),
     }
 }
 
@@ -76,7 +85,7 @@ pub(crate) fn set(lever: Lever, value: i64) -> Result<(), c_int> {
         Lever::HugePages => huge_pages::set(value != 0),
         Lever::Binding => binding::set(value != 0)?,
         Lever::Threads => idling::set(value != 0)?,
-        Lever::Collectives => return Err(libc::ENOSYS),
+        Lever::Collectives => collectives::set(value),
     }
     word(lever).store(value, Ordering::Relaxed);
     Ok(())

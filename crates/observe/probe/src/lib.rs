@@ -23,6 +23,7 @@ compile_error!("the probe knows Linux with glibc on x86-64 only");
 mod attach;
 mod binding;
 mod call;
+mod collectives;
 mod collector;
 mod communicators;
 mod control;

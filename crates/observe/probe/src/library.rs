@@ -100,7 +100,8 @@ impl MpiLibrary {
     }
 }
 
-fn value(handle: mpi_abi::Handle) -> usize {
+/// Value of a constant handle in C.
+pub(crate) fn value(handle: mpi_abi::Handle) -> usize {
     match handle {
         mpi_abi::Handle::AddressOf(symbol) => address_of(symbol),
         mpi_abi::Handle::Value(value) => value as usize,
@@ -108,7 +109,7 @@ fn value(handle: mpi_abi::Handle) -> usize {
 }
 
 /// Returns the address of a symbol of the MPI library; 0 if there is none.
-fn address_of(symbol: &str) -> usize {
+pub(crate) fn address_of(symbol: &str) -> usize {
     let global = global_address_of(symbol);
     if global != 0 {
         return global;

@@ -1,6 +1,7 @@
 //! The launcher's options for the probe: from the environment, or from a text when the probe is attached to
 //! a running process.
 
+use events::Lever;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) enum SelfSampling {
 
 /// Options for this process.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a variable of its own")]
 pub(crate) struct Options {
     /// Name of the run.
     pub(crate) run: String,
@@ -39,6 +41,10 @@ pub(crate) struct Options {
     pub(crate) waiting: Option<String>,
     /// Whether levers may be set.
     pub(crate) has_levers: bool,
+    /// Value of the lever for algorithms of collective operations from the start on, where it may be set.
+    pub(crate) collectives: Option<i64>,
+    /// Whether levers may change the last bits of floating-point sums.
+    pub(crate) may_change_sums: bool,
     /// Number common to the ranks of one launcher.
     pub(crate) launch: String,
 }
@@ -72,6 +78,7 @@ impl Options {
         }
         let is_set = |name: &str| text(name).is_some_and(|value| value == "1");
         let (is_traced, is_tuned) = (is_set("SINTONIA_TRACE"), is_set("SINTONIA_TUNE"));
+        let levers = text("SINTONIA_LEVERS").unwrap_or_default();
         let n_records = number("SINTONIA_RECORDS", 65_536).clamp(64, 1 << 26).next_power_of_two();
         Some(Self {
             run,
@@ -89,7 +96,12 @@ impl Options {
                 _ => SelfSampling::Never,
             },
             waiting: text("SINTONIA_WAITING"),
-            has_levers: is_set("SINTONIA_LEVERS"),
+            has_levers: !levers.is_empty(),
+            collectives: levers
+                .split(',')
+                .any(|name| name == Lever::Collectives.name())
+                .then(|| number("SINTONIA_COLLECTIVES", 0).into()),
+            may_change_sums: is_set("SINTONIA_TUNE_SUMS"),
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })
     }

@@ -1,4 +1,5 @@
-//! The few calls of the probe to the MPI library itself, all of them local to the process.
+//! The few calls of the probe to the MPI library itself, all of them local to the process but those that make shadows of
+//! communicators.
 #![allow(unsafe_code, reason = "calls the MPI library")]
 
 use crate::next;
@@ -40,6 +41,10 @@ macro_rules! from_fortran {
     };
 }
 
+mod control;
+
+pub(crate) use control::ControlSession;
+
 /// C handle of a Fortran communicator.
 pub(crate) fn comm_from_fortran(number: c_int) -> Option<usize> {
     from_fortran!(c"PMPI_Comm_f2c", number)
@@ -53,6 +58,57 @@ pub(crate) fn win_from_fortran(number: c_int) -> Option<usize> {
 /// C handle of a Fortran datatype.
 pub(crate) fn type_from_fortran(number: c_int) -> Option<usize> {
     from_fortran!(c"PMPI_Type_f2c", number)
+}
+
+/// C handle of a Fortran operation of reductions.
+pub(crate) fn op_from_fortran(number: c_int) -> Option<usize> {
+    from_fortran!(c"PMPI_Op_f2c", number)
+}
+
+/// Fortran handle of a communicator.
+pub(crate) fn comm_to_fortran(comm: usize) -> Option<c_int> {
+    // SAFETY: the handle of a communicator.
+    real!(c"PMPI_Comm_c2f", unsafe extern "C" fn(usize) -> c_int).map(|real| unsafe { real(comm) })
+}
+
+/// Makes a communicator of the same ranks as another one, which all of them do.
+pub(crate) fn comm_split(comm: usize, color: c_int, key: c_int) -> Option<usize> {
+    get!(usize, c"PMPI_Comm_split", comm => usize, color => c_int, key => c_int)
+}
+
+/// Frees a communicator, which all its ranks do.
+pub(crate) fn comm_free(mut comm: usize) {
+    let _nothing = ask!(c"PMPI_Comm_free", &raw mut comm => *mut usize);
+}
+
+/// Error handler of a communicator; give it back with [`set_errhandler`].
+pub(crate) fn errhandler(comm: usize) -> Option<usize> {
+    get!(usize, c"PMPI_Comm_get_errhandler", comm => usize)
+}
+
+/// Gives a communicator an error handler.
+pub(crate) fn set_errhandler(comm: usize, errhandler: usize) {
+    let _nothing = ask!(c"PMPI_Comm_set_errhandler", comm => usize, errhandler => usize);
+}
+
+/// Gives back the reference to an error handler.
+pub(crate) fn errhandler_free(mut errhandler: usize) {
+    let _nothing = ask!(c"PMPI_Errhandler_free", &raw mut errhandler => *mut usize);
+}
+
+/// Calls the error handler of a communicator, which may not come back.
+pub(crate) fn call_errhandler(comm: usize, code: c_int) {
+    let function =
+        real!(c"PMPI_Comm_call_errhandler", unsafe extern "C-unwind" fn(usize, c_int) -> c_int);
+    if let Some(function) = function {
+        // SAFETY: the program's own communicator.
+        unsafe { function(comm, code) };
+    }
+}
+
+/// Thread level of MPI, as the library numbers them.
+pub(crate) fn thread_level() -> Option<c_int> {
+    get!(c_int, c"PMPI_Query_thread")
 }
 
 /// Rank in a communicator.

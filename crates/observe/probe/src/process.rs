@@ -14,8 +14,10 @@ use crate::options::Options;
 use crate::pause::Mode;
 use crate::thread::tls;
 use crate::{
-    binding, collector, communicators, cost, openmp, pmpi, probes, sampling, thread, usage, waiting,
+    binding, collectives, collector, communicators, cost, levers, openmp, pmpi, probes, sampling,
+    thread, usage, waiting,
 };
+use events::Lever;
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter};
 use std::path::PathBuf;
@@ -47,8 +49,12 @@ impl Begin {
 pub(crate) fn before_init() {
     let _nothing = std::panic::catch_unwind(|| {
         let options = Options::from_environment();
-        if options.is_some_and(|options| options.has_levers || options.waiting.is_some()) {
+        let Some(options) = options else { return };
+        if options.has_levers || options.waiting.is_some() {
             waiting::prepare();
+        }
+        if options.collectives.is_some() {
+            collectives::prepare();
         }
     });
 }
@@ -92,6 +98,11 @@ fn start(identity: &Identity) -> bool {
         return false;
     };
     attach_main(process);
+    collectives::arm(process, identity);
+    if let Some(level) = process.options.collectives.filter(|level| *level != 0) {
+        // It has no effect in a process in which it does not apply.
+        let _unchanged = levers::set(Lever::Collectives, level);
+    }
     if let Some(mode) = process.options.waiting.as_deref().and_then(Mode::named) {
         // A library whose waits are not known waits as before.
         let _unknown = waiting::set_mode(mode);
@@ -330,6 +341,7 @@ fn finish(end_ticks: u64) {
         PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(process) = process().filter(|_| is_first) else { return };
     waiting::release();
+    collectives::release();
     thread::stop_sampling();
     thread::leave();
     let _nothing = std::panic::catch_unwind(|| {
@@ -344,6 +356,7 @@ fn finish(end_ticks: u64) {
 /// Runs in a forked child, which is not the rank: it neither counts nor touches the segment, which it does not have.
 unsafe extern "C" fn in_forked_child() {
     PHASE.store(OVER, Ordering::Release);
+    collectives::forget();
     thread::leave();
     thread::forget_others();
     instrument::forget_thread();

@@ -5,6 +5,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the contract of each function is MPI's")]
 
 use crate::call::{CountArray, Done, MonitoredCall, OwnStatus};
+use crate::collectives;
 use crate::communicators::{self, Scope};
 use crate::handle::Handle;
 use crate::{datatypes, fortran, next, process};

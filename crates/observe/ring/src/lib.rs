@@ -20,6 +20,7 @@
 
 #![expect(unsafe_code, reason = "memory shared between processes")]
 
+pub mod board;
 pub mod clock;
 pub mod control;
 pub mod futex;

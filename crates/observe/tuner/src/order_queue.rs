@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn ready(action: u64) -> OrderAnswer {
-        OrderAnswer::Ready { action, n_hits: 0, old: 0 }
+        OrderAnswer::Ready { action, n_hits: 0, old: 0, note: String::new() }
     }
 
     fn refused(action: u64) -> OrderAnswer {

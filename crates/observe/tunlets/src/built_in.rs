@@ -14,6 +14,7 @@ fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
         (Box::<crate::binding::BindingRepair>::default(), crate::binding::GUIDE),
         (Box::<crate::memory::Memory>::default(), crate::memory::GUIDE),
         (Box::<crate::threads::Threads>::default(), crate::threads::GUIDE),
+        (Box::<crate::collectives::Collectives>::default(), crate::collectives::GUIDE),
     ]
 }
 
@@ -23,11 +24,12 @@ pub fn built_in(name: &str) -> Option<Box<dyn Tunlet>> {
 }
 
 /// Names of the tunlets that need no description, in the order of their turns, with the levers that they set.
-pub const OF_LEVERS: [(&str, &[Lever]); 4] = [
+pub const OF_LEVERS: [(&str, &[Lever]); 5] = [
     (crate::waiting::NAME, &[Lever::Waiting]),
     (crate::binding::NAME, &[Lever::Binding]),
     (crate::memory::NAME, &[Lever::Memory, Lever::HugePages]),
     (crate::threads::NAME, &[Lever::Threads]),
+    (crate::collectives::NAME, &[Lever::Collectives]),
 ];
 
 /// Returns the specifications of the built-in tunlets.

@@ -14,6 +14,7 @@
 pub mod binding;
 pub mod built_in;
 mod chunks;
+pub mod collectives;
 pub mod conductor;
 pub mod factoring;
 pub mod imbalance;

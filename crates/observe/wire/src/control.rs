@@ -267,6 +267,8 @@ pub enum OrderAnswer {
         n_hits: u32,
         /// Current value of the variable to be set, as the bits of its type.
         old: u64,
+        /// Sentence about what will be done, where the value does not say it; else empty.
+        note: String,
     },
     /// Answer to [`Order::Prepare`]: the action cannot be carried out.
     Refused {

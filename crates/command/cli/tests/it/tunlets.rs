@@ -31,7 +31,8 @@ fn the_json_has_everything() {
             "waiting",
             "binding",
             "memory",
-            "threads"
+            "threads",
+            "collectives"
         ]
     );
     let one = sandbox.said("tunlets worker-count --json").json();

@@ -244,7 +244,8 @@ impl Action {
     fn ready(&self) -> OrderAnswer {
         let (site, place) = self.sync;
         let n_hits = probes::instrument().map_or(0, |probes| probes.n_hits(site, place));
-        OrderAnswer::Ready { action: self.number, n_hits, old: self.change.old() }
+        let (old, note) = (self.change.old(), self.change.note());
+        OrderAnswer::Ready { action: self.number, n_hits, old, note }
     }
 
     fn move_on(&self, from: u8, to: u8) -> Result<u8, u8> {

@@ -101,6 +101,14 @@ impl CheckedChange {
         }
     }
 
+    /// Sentence about what will be done, where the value does not say it; else empty.
+    pub(crate) fn note(&self) -> String {
+        match self {
+            Self::Lever { lever, value } => levers::note(*lever, *value),
+            _ => String::new(),
+        }
+    }
+
     /// Carries out the change.
     pub(crate) fn carry_out(&self) -> ChangeOutcome {
         match self {

@@ -237,7 +237,7 @@ impl State {
             Order::Prepare { action, change: ActionEffect::Set { value, .. }, .. } => {
                 self.kept.insert(action, (value, None));
                 let old = KIND.bits(self.value).expect("its own");
-                OrderAnswer::Ready { action, n_hits: self.n_hits, old }
+                OrderAnswer::Ready { action, n_hits: self.n_hits, old, note: String::new() }
             }
             Order::Commit { action, at_hit } => {
                 if let Some(kept) = self.kept.get_mut(&action) {

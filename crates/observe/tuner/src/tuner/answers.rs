@@ -29,9 +29,9 @@ impl<O: Outlet> Tuner<O> {
             (OrderAnswer::Detached { refused }, _) => {
                 refused.iter().for_each(|(site, reason)| self.hear_of_site(key, *site, reason));
             }
-            (OrderAnswer::Ready { action, n_hits, old }, Some(rank)) => {
+            (OrderAnswer::Ready { action, n_hits, old, note }, Some(rank)) => {
                 if let Some(old) = self.actions.value(&self.plan, action, rank, old) {
-                    let report = ActionReport::Ready { n_hits, old };
+                    let report = ActionReport::Ready { n_hits, old, note };
                     self.feed(Input::Report { action, rank, report });
                 }
             }

@@ -46,6 +46,8 @@ pub(super) struct Action {
     /// Number of the sync-point passage at which a committed action is carried out.
     at_hit: u32,
     rank_actions: BTreeMap<Rank, RankAction>,
+    /// Sentence of the first rank that had one about what will be done; else empty.
+    note: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +94,7 @@ impl Action {
             patience_s,
             at_hit: 0,
             rank_actions: values.iter().map(|(rank, value)| (*rank, asked(value))).collect(),
+            note: String::new(),
         }
     }
 
@@ -113,7 +116,18 @@ impl Action {
         }
         if let Some(rank_action) = self.rank_actions.get_mut(&rank) {
             rank_action.hear(report);
+            match report {
+                ActionReport::Ready { note, .. } if self.note.is_empty() => {
+                    self.note.clone_from(note);
+                }
+                _ => {}
+            }
         }
+    }
+
+    /// Sentence of a rank about what is done; empty where the value says it all.
+    pub(super) fn note(&self) -> &str {
+        &self.note
     }
 
     /// Advances as far as possible; returns the ending once the action has ended.
@@ -301,7 +315,7 @@ impl RankAction {
     fn hear(&mut self, report: &ActionReport) {
         let state = match (&self.state, report) {
             (_, ActionReport::Gone) => State::Gone,
-            (State::Asked, ActionReport::Ready { n_hits, old }) => {
+            (State::Asked, ActionReport::Ready { n_hits, old, .. }) => {
                 State::Ready { n_hits: *n_hits, old: *old }
             }
             (State::Asked | State::Ready { .. }, ActionReport::Failed(reason)) => {

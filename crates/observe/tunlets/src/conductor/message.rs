@@ -78,6 +78,8 @@ pub enum ActionReport {
         n_hits: u32,
         /// Value that would be changed.
         old: Value,
+        /// Sentence about what will be done, where the value does not say it; else empty.
+        note: String,
     },
     /// The rank has carried it out.
     Done(ActionDone),

@@ -51,7 +51,7 @@ impl Standing {
         let change = |(point, kept): (usize, Kept)| {
             let Kept { decision, held, old, .. } = kept;
             let state = ChangeState::Applied { old, at_s: (0.0, 0.0) };
-            ChangeInProgress { decision, point, held, state }
+            ChangeInProgress { decision, point, held, note: String::new(), state }
         };
         Some(Turn::of(slot, of_slot.map(change).collect()))
     }

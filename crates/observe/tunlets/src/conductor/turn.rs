@@ -27,6 +27,8 @@ pub(super) struct ChangeInProgress {
     pub(super) point: usize,
     /// Value that was set at every passage before this decision.
     pub(super) held: Option<Value>,
+    /// Sentence of a rank about what is done; else empty.
+    pub(super) note: String,
     pub(super) state: ChangeState,
 }
 
@@ -172,7 +174,7 @@ impl Conductor {
                 let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
                 let action = self.act(now_s, (point, Coverage::AllOrNone), &values, repeats);
                 let (held, state) = (self.held[point], ChangeState::Doing(action));
-                Some(ChangeInProgress { decision, point, held, state })
+                Some(ChangeInProgress { decision, point, held, note: String::new(), state })
             }
         }
     }
@@ -210,7 +212,10 @@ impl Conductor {
         let Some(action) = change.state.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
         change.state = match (std::mem::replace(&mut change.state, ChangeState::Over), ending) {
-            (ChangeState::Doing(_), Ending::Done(done)) => self.hold(slot, change, &done),
+            (ChangeState::Doing(action), Ending::Done(done)) => {
+                change.note = action.note().to_owned();
+                self.hold(slot, change, &done)
+            }
             (ChangeState::Doing(_), Ending::Declined { reason }) => {
                 self.decline(now_s, slot, change, reason)
             }
@@ -333,8 +338,8 @@ impl Conductor {
             .iter()
             .filter_map(|change| match change.state {
                 ChangeState::Applied { at_s: (first_s, last_s), .. } => {
-                    let limit = self.application.tuning_points[change.point].limit;
-                    Some((first_s, last_s, limit))
+                    let point = &self.application.tuning_points[change.point];
+                    Some((first_s, last_s, point.limit_at(self.values[change.point])))
                 }
                 _ => None,
             })
@@ -384,7 +389,9 @@ impl Conductor {
                 }
             };
             self.standing.keep(turn.slot, change, old);
-            let (decision, reason) = (change.decision, reason.to_owned());
+            let decision = change.decision;
+            let note = if change.note.is_empty() { "" } else { "; " };
+            let reason = format!("{reason}{note}{}", change.note);
             self.record(now_s, TuningEvent::Kept { decision, reason });
         }
     }

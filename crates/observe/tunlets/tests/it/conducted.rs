@@ -37,7 +37,7 @@ impl Conducted {
                 Output::Prepare { action, point, values, .. } => {
                     self.prepared.extend(values.iter().map(|(_, value)| (action, point, *value)));
                     let old = self.simulated.value(point);
-                    let report = ActionReport::Ready { n_hits: 0, old };
+                    let report = ActionReport::Ready { n_hits: 0, old, note: "all".to_owned() };
                     self.hear(now_s, Input::Report { action, rank: Rank(0), report });
                 }
                 Output::Commit { action, .. } => {

@@ -33,7 +33,7 @@ fn of_collector() -> Vec<ToAnalyzer> {
             warnings: vec![(2, "slow".to_owned())],
             took_ns: 1_500_000,
         },
-        OrderAnswer::Ready { action: 7, n_hits: 12, old: 4 },
+        OrderAnswer::Ready { action: 7, n_hits: 12, old: 4, note: "linear".to_owned() },
         OrderAnswer::Refused { action: 8, reason: "no such site".to_owned() },
         OrderAnswer::Withdrawn { action: 9, n_done: 3 },
         OrderAnswer::Detached { refused: vec![(2, "in use".to_owned())] },

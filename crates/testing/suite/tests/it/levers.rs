@@ -2,7 +2,7 @@
 
 use run_record::RunRecord;
 use run_record::tuning::{DecisionOutcome, TuningSummary};
-use suite::library::Library::{self, Mpich4, OpenMpi4};
+use suite::library::Library::{self, Mpich4, OpenMpi4, OpenMpi5};
 use suite::tool::WatchFolders;
 use suite::{Job, TestProgram};
 
@@ -137,4 +137,113 @@ fn threads_of_a_region_without_end_are_counted() {
     let first = tuning.decisions.first().expect("each rank has as many threads as there are cores");
     assert_eq!(first.point, "threads");
     assert_ne!(first.outcome, DecisionOutcome::Declined, "{}", first.outcome_reason);
+}
+
+/// Program of many short collective calls on communicators that come and go, with sums of both signs; it prints a hash of
+/// all results, the same for any number of steps beyond the first ones.
+const COLLECTIVES: &str = r#"
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { STEPS = 200, N = 64 };
+static uint64_t mix(uint64_t hash, const void *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211ull;
+    return hash;
+}
+static uint64_t calls(MPI_Comm comm, long step, uint64_t hash)
+{
+    int rank, size;
+    long in[N], out[N], all[N * 16] = {0};
+    double terms[N], sums[N];
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < N; i++) {
+        in[i] = step * 31 + rank * 7 + i;
+        terms[i] = (i % 2 ? -1e-3 : 1.7e3) / (step % 13 + rank + 1 + i);
+    }
+    MPI_Allreduce(in, out, N, MPI_LONG, MPI_SUM, comm);
+    MPI_Allreduce(terms, sums, N, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allgather(in, 4, MPI_LONG, all, 4, MPI_LONG, comm);
+    MPI_Alltoall(in, 2, MPI_LONG, all + 4 * size, 2, MPI_LONG, comm);
+    MPI_Barrier(comm);
+    return STEPS <= step ? hash : mix(mix(mix(hash, out, sizeof out), sums, sizeof sums), all, 48 * size);
+}
+static MPI_Comm second;
+static void *thread(void *hash)
+{
+    for (long step = 0; step < STEPS; step++)
+        *(uint64_t *)hash = calls(second, step, *(uint64_t *)hash);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    int level, rank, is_over = 0, with_threads = argc > 2;
+    MPI_Init_thread(&argc, &argv, with_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm passing;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &second);
+    MPI_Comm_dup(MPI_COMM_WORLD, &passing);
+    uint64_t hash = 1, other = 1, both;
+    double begin = MPI_Wtime(), limit = argc < 2 ? 0 : atof(argv[1]);
+    pthread_t started;
+    if (with_threads)
+        pthread_create(&started, NULL, thread, &other);
+    for (long step = 0; !is_over; step++) {
+        hash = calls(MPI_COMM_WORLD, step, hash);
+        hash = calls(passing, step, hash);
+        if (!with_threads)
+            other = calls(second, step, other);
+        if (step % 50 == 49) {
+            MPI_Comm_free(&passing);
+            MPI_Comm_dup(MPI_COMM_WORLD, &passing);
+        }
+        is_over = STEPS <= step && limit < MPI_Wtime() - begin;
+        MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    if (with_threads)
+        pthread_join(started, NULL);
+    hash ^= other;
+    MPI_Reduce(&hash, &both, 1, MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%016llx\n", (unsigned long long)both);
+    MPI_Comm_free(&second);
+    MPI_Finalize();
+}
+"#;
+
+/// Runs the program of collective calls bare and with algorithms tried and chosen from its start on, and checks that it
+/// prints the same. The last options are those of the program.
+#[track_caller]
+fn collectives(library: Library, n_ranks: usize, options: &[&str]) {
+    let program = TestProgram::generated("collectives", COLLECTIVES).flags(&["-pthread"]);
+    let program = program.built(library);
+    let with = |job: Job| options.iter().fold(job, |job, option| job.arg(option));
+    let bare = with(library.launch(n_ranks, &program)).run();
+    let job = with(library.launch(n_ranks, &program)).variable("SINTONIA_COLLECTIVES", "2");
+    let folders = WatchFolders::new();
+    let ended = folders.job(&job, &["--quiet", "--no-html", "--tune=collectives"]).run();
+    let watched = folders.finish(ended);
+    assert_eq!((watched.ended.code, bare.code), (0, 0), "{}", watched.ended.stderr);
+    assert_eq!(watched.ended.stdout, bare.stdout);
+}
+
+#[test]
+fn chosen_algorithms_change_no_result() {
+    collectives(OpenMpi4, 4, &["0.5"]);
+    collectives(OpenMpi5, 3, &["0.5"]);
+}
+
+#[test]
+fn algorithms_are_chosen_beside_a_second_thread() {
+    collectives(OpenMpi4, 3, &["0", "threads"]);
+}
+
+#[test]
+fn a_library_whose_algorithms_cannot_be_chosen_is_left_alone() {
+    collectives(Mpich4, 2, &["0"]);
 }

@@ -98,7 +98,7 @@ impl Process {
             Some(Order::Prepare { action, point, value }) => {
                 self.kept.insert(action, Kept { point, value, at_hit: None });
                 let (n_hits, old) = (self.n_hits, self.value(point));
-                (action, ActionReport::Ready { n_hits, old })
+                (action, ActionReport::Ready { n_hits, old, note: String::new() })
             }
             Some(Order::Commit { action, at_hit }) => {
                 if let Some(kept) = self.kept.get_mut(&action) {
