@@ -127,6 +127,12 @@ pub struct TuningPoint {
     pub is_forced: bool,
     /// Relative slowdown of iterations above which a change is undone (0.05 is 5 %).
     pub limit: f64,
+    /// True if earlier runs were faster with it, so that it may be set before its effect can be measured.
+    #[serde(default)]
+    pub is_learnt: bool,
+    /// True if it did not help in earlier runs, so that it is not tried soon.
+    #[serde(default)]
+    pub is_late: bool,
     /// Line in the description.
     pub line: usize,
 }

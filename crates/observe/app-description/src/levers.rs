@@ -23,6 +23,15 @@ impl Application {
         }
         taken
     }
+
+    /// Says what earlier runs taught: tunlets set the levers `first` at once, and try those of `late` only later.
+    pub fn teach_levers(&mut self, first: &[String], late: &[String]) {
+        for point in &mut self.tuning_points {
+            let is_lever = point.change.lever().is_some();
+            point.is_learnt = is_lever && first.contains(&point.name);
+            point.is_late = is_lever && late.contains(&point.name);
+        }
+    }
 }
 
 fn point(lever: Lever, actor: usize) -> TuningPoint {
@@ -37,6 +46,8 @@ fn point(lever: Lever, actor: usize) -> TuningPoint {
         is_repeated: false,
         is_forced: false,
         limit: lever.limit(),
+        is_learnt: false,
+        is_late: false,
         line: 0,
     }
 }
@@ -56,5 +67,14 @@ mod tests {
         assert_eq!(memory.admit(Value::Int(1)), Ok(Value::Int(1)));
         assert!(memory.admit(Value::Int(9)).is_err());
         assert_eq!(application.add_levers(&[Lever::Memory]), [Lever::Memory], "the name is taken");
+    }
+
+    #[test]
+    fn levers_are_taught_by_name() {
+        let mut application = Application::default();
+        application.add_levers(&[Lever::Waiting, Lever::Memory]);
+        application.teach_levers(&["memory".to_owned()], &["waiting".to_owned()]);
+        let taught = application.tuning_points.iter().map(|it| (it.is_learnt, it.is_late));
+        assert_eq!(taught.collect::<Vec<_>>(), [(false, true), (true, false)]);
     }
 }

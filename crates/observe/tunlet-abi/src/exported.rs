@@ -116,6 +116,8 @@ fn tuning_point(from: &standalone::Point) -> TuningPoint {
         sync_function: String::new(),
         sync_place: ProbePoint::Entry,
         limit: from.limit,
+        is_learnt: false,
+        is_late: false,
         line: 0,
     }
 }

@@ -123,6 +123,10 @@ pub(crate) struct KnownPoint {
     before: Option<f64>,
     /// True if a request is neither carried out nor declined yet.
     pub(crate) is_waiting: bool,
+    /// True if earlier runs were faster with it.
+    pub(crate) is_learnt: bool,
+    /// True if it did not help in earlier runs.
+    pub(crate) is_late: bool,
 }
 
 impl KnownPoint {
@@ -142,6 +146,8 @@ impl KnownPoint {
             value: value.map(Value::as_f64),
             before: None,
             is_waiting: false,
+            is_learnt: point.is_learnt,
+            is_late: point.is_late,
         }
     }
 
@@ -204,6 +210,8 @@ mod tests {
             value: None,
             before: None,
             is_waiting: false,
+            is_learnt: false,
+            is_late: false,
         }
     }
 

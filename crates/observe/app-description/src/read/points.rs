@@ -55,6 +55,8 @@ fn read_point<'a>(
         is_repeated,
         is_forced: is_forced.flatten().unwrap_or_default(),
         limit: limit_percent / 100.0,
+        is_learnt: false,
+        is_late: false,
         line,
     })
 }

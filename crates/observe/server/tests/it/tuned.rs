@@ -57,6 +57,8 @@ fn application() -> Application {
         is_forced: false,
         // Iterations of a test take arbitrary times.
         limit: 1e9,
+        is_learnt: false,
+        is_late: false,
         line: 1,
     };
     Application {

@@ -115,7 +115,7 @@ impl ChangeInProgress {
 }
 
 fn is_safe_unmeasured(point: &TuningPoint) -> bool {
-    point.change.lever().is_some_and(Lever::is_safe_unmeasured)
+    point.is_learnt || point.change.lever().is_some_and(Lever::is_safe_unmeasured)
 }
 
 impl Conductor {
