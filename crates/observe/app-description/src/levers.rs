@@ -1,6 +1,6 @@
 //! Tuning points of levers, which a run has without a description, or beside one.
 
-use crate::description::{Actor, Application, ChangeKind, Range, RankSet, TuningPoint};
+use crate::description::{Actor, Application, ChangeKind, Past, Range, RankSet, TuningPoint};
 use events::{Lever, ProbePoint, ValueType};
 
 /// Name of the actor of levers.
@@ -27,9 +27,11 @@ impl Application {
     /// Says what earlier runs taught: tunlets set the levers `first` at once, and try those of `late` only later.
     pub fn teach_levers(&mut self, first: &[String], late: &[String]) {
         for point in &mut self.tuning_points {
-            let is_lever = point.change.lever().is_some();
-            point.is_learnt = is_lever && first.contains(&point.name);
-            point.is_late = is_lever && late.contains(&point.name);
+            point.past = match point.change.lever() {
+                Some(_) if first.contains(&point.name) => Past::Helped,
+                Some(_) if late.contains(&point.name) => Past::Failed,
+                _ => Past::Unknown,
+            };
         }
     }
 }
@@ -46,8 +48,7 @@ fn point(lever: Lever, actor: usize) -> TuningPoint {
         is_repeated: false,
         is_forced: false,
         limit: lever.limit(),
-        is_learnt: false,
-        is_late: false,
+        past: Past::Unknown,
         line: 0,
     }
 }
@@ -74,7 +75,7 @@ mod tests {
         let mut application = Application::default();
         application.add_levers(&[Lever::Waiting, Lever::Memory]);
         application.teach_levers(&["memory".to_owned()], &["waiting".to_owned()]);
-        let taught = application.tuning_points.iter().map(|it| (it.is_learnt, it.is_late));
-        assert_eq!(taught.collect::<Vec<_>>(), [(false, true), (true, false)]);
+        let taught = application.tuning_points.iter().map(|point| point.past);
+        assert_eq!(taught.collect::<Vec<_>>(), [Past::Failed, Past::Helped]);
     }
 }

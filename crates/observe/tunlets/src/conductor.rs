@@ -11,7 +11,7 @@
 //! - A decision that was carried out ends as kept, undone or lost; one that was not carried out ends as declined.
 //! - A tuning point is not touched again once it is unknown on which ranks its value holds.
 //! - A lever whose effect cannot be measured is set only if it is safe without that (`Lever::is_safe_unmeasured`)
-//!   or earlier runs were faster with it (`TuningPoint::is_learnt`).
+//!   or earlier runs were faster with it (`TuningPoint::past`).
 //! - Once tuning is switched off, no decision is carried out, and those that were kept are taken back.
 //! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
 //!

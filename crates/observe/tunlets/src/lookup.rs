@@ -1,7 +1,7 @@
 //! Looks up by name, once, what a tunlet needs from the description, and reads its options.
 
 use crate::tunlet::{Decision, TunletError, World};
-use app_description::{Application, TuningPoint};
+use app_description::{Application, Past, TuningPoint};
 use events::Value;
 use std::ops::RangeInclusive;
 
@@ -123,10 +123,8 @@ pub(crate) struct KnownPoint {
     before: Option<f64>,
     /// True if a request is neither carried out nor declined yet.
     pub(crate) is_waiting: bool,
-    /// True if earlier runs were faster with it.
-    pub(crate) is_learnt: bool,
-    /// True if it did not help in earlier runs.
-    pub(crate) is_late: bool,
+    /// What earlier runs told about it.
+    pub(crate) past: Past,
 }
 
 impl KnownPoint {
@@ -146,8 +144,7 @@ impl KnownPoint {
             value: value.map(Value::as_f64),
             before: None,
             is_waiting: false,
-            is_learnt: point.is_learnt,
-            is_late: point.is_late,
+            past: point.past,
         }
     }
 
@@ -210,8 +207,7 @@ mod tests {
             value: None,
             before: None,
             is_waiting: false,
-            is_learnt: false,
-            is_late: false,
+            past: Past::Unknown,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::tunlet::{
     Decision, Detail, Guide, News, Performance, PointNeed, RankUsage, Requests, Tunlet,
     TunletError, TunletSpec, World,
 };
-use app_description::Application;
+use app_description::{Application, Past};
 
 pub(crate) const NAME: &str = "memory";
 const HUGE_PAGES: &str = "huge-pages";
@@ -84,8 +84,8 @@ impl Tunlet for Memory {
         let look = Lookup { tunlet: NAME, application, world };
         let lever = |name, reason| {
             let point = look.point(name)?;
-            let (n_seen, rest) = (0, Rest::first(point.is_late));
-            let learnt = if point.is_learnt { Learnt::Wanted } else { Learnt::No };
+            let (n_seen, rest) = (0, Rest::first(point.past));
+            let learnt = if point.past == Past::Helped { Learnt::Wanted } else { Learnt::No };
             Ok(TriedLever { point, reason, n_seen, rest, learnt })
         };
         let levers = vec![lever(NAME, faulting)?, lever(HUGE_PAGES, large)?];

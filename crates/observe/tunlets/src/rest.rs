@@ -1,5 +1,7 @@
 //! Pause of a tunlet after one of its changes did not help.
 
+use app_description::Past;
+
 const N_FIRST: u32 = 8;
 const N_MAX: u32 = 1024;
 
@@ -12,8 +14,8 @@ pub(crate) struct Rest {
 
 impl Rest {
     /// Returns the pause before the first change: the longest one, if the change did not help in earlier runs.
-    pub(crate) fn first(is_late: bool) -> Self {
-        if is_late { Self { n_left: N_MAX, n_last: N_MAX } } else { Self::default() }
+    pub(crate) fn first(past: Past) -> Self {
+        if past == Past::Failed { Self { n_left: N_MAX, n_last: N_MAX } } else { Self::default() }
     }
 
     /// Begins a pause after a change that did not help.
@@ -43,8 +45,8 @@ mod tests {
 
     #[test]
     fn what_failed_before_waits_longest() {
-        assert!(!Rest::first(false).is_resting());
-        assert_eq!(Rest::first(true).n_left, N_MAX);
+        assert!(!Rest::first(Past::Unknown).is_resting());
+        assert_eq!(Rest::first(Past::Failed).n_left, N_MAX);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Tunlet for Waiting {
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
         let point = Lookup { tunlet: NAME, application, world }.point(NAME)?;
-        let (points, rest) = (vec![point.position], Rest::first(point.is_late));
+        let (points, rest) = (vec![point.position], Rest::first(point.past));
         *self = Self { point: Some(point), rest, ..Self::default() };
         let events = vec![Detail::None; application.events.len()];
         Ok(Requests { events, performance: true, points })

@@ -1,6 +1,6 @@
 //! Conditions under which a decision is carried out.
 
-use app_description::{Application, TuningPoint};
+use app_description::{Application, Past, TuningPoint};
 use events::{Rank, Value};
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn check_lever(
     (point, value): (&TuningPoint, Value),
     why_unmeasurable: Option<&str>,
 ) -> Result<(), String> {
-    let lever = point.change.lever().filter(|_| !point.is_learnt);
+    let lever = point.change.lever().filter(|_| point.past != Past::Helped);
     let needs_trial = lever.is_some_and(|lever| !lever.is_safe_unmeasured());
     match why_unmeasurable {
         Some(why) if needs_trial && value.as_integer() != Some(0) => {
