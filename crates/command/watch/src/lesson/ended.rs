@@ -185,7 +185,7 @@ mod tests {
         let durations_s = [[2.0; 10], [1.0; 10]].concat();
         assert_eq!(iteration_s(&tuning(&[], &durations_s[..4])), None);
         let kept = decision(1, DecisionOutcome::Kept, (20.0, 25.0));
-        assert_eq!(iteration_s(&tuning(&[kept.clone()], &durations_s)), Some(1.0));
+        assert_eq!(iteration_s(&tuning(&[kept], &durations_s)), Some(1.0));
         let undone = decision(1, DecisionOutcome::Undone, (20.0, 30.0));
         assert_eq!(iteration_s(&tuning(&[undone], &durations_s)), Some(2.0), "the trial is bad");
         let late = decision(1, DecisionOutcome::Kept, (27.0, 29.0));
