@@ -61,6 +61,7 @@ subcommands! {
     Attach => watch::attach,
     Report => watch::report,
     Tune => watch::tune,
+    Learnt => watch::learnt,
     Export => export,
     Doctor => doctor if "full",
     Functions => functions,

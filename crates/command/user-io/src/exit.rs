@@ -19,7 +19,7 @@ Exit codes:
   0          done; of `attach`: the program ended, or was left as it was
   2          an option is wrong
   100        failed; the message says what
-  101        the run record is not there or cannot be read
+  101        the run record, or of `learnt` the profile, is not there or cannot be read
   102        the result could not be written
   103        `run` or `attach` did not begin: `--app`, `--tunlet` or `--probe` is wrong
   104        `attach` changed nothing: a rank cannot be attached to; the message names the

@@ -63,7 +63,7 @@ pub struct Options {
 /// Attaches to the ranks, watches them, leaves them, and shows the report.
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let ranks = LocalRanks::find(&options.pids).context(NotAttached)?;
-    let tuning = Tuning::prepare(&options.watch.tuner, &ranks.programs());
+    let tuning = Tuning::prepare(&options.watch.tuner, &ranks.programs(), false);
     let tuning = tuning.context(BadDescription)?;
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.clone());
     let mut facts = facts(ranks.command(), options.watch.trace);

@@ -78,6 +78,17 @@ impl Environment {
     }
 }
 
+/// Adds variables to those of a command, and to the list of those that launchers carry to other nodes.
+pub(crate) fn add(variables: &mut Vec<(String, OsString)>, others: &[(String, OsString)]) {
+    if let Some((_, list)) = variables.iter_mut().find(|(name, _)| name == FORWARD) {
+        for (name, _) in others {
+            list.push(";");
+            list.push(name);
+        }
+    }
+    variables.extend_from_slice(others);
+}
+
 /// Variables for a process that runs already, one to a line. Secret and collector are not among them, since such a
 /// process starts no collector.
 pub(crate) fn attach_options(variables: &[(String, OsString)]) -> String {
@@ -207,6 +218,16 @@ mod tests {
         let names = "RUN SHM_DIR COLLECTOR ANALYZER SECRET OUT RECORDS REGIONS THREADS LAUNCH TRACE TUNE SAMPLE";
         let names: String = names.split(' ').map(|name| format!("SINTONIA_{name};")).collect();
         check(&[], "SINTONIA_FORWARD", &(names + "LD_PRELOAD;ASAN_OPTIONS;SINTONIA_FORWARD"));
+    }
+
+    #[test]
+    fn further_variables_are_carried_as_well() {
+        let mut variables = environment().variables(|_| None);
+        let n_before = variables.len();
+        add(&mut variables, &[("A".to_owned(), "1".into()), ("B".to_owned(), "2".into())]);
+        let forwarded = variables.iter().find(|(name, _)| name == FORWARD).unwrap();
+        assert!(forwarded.1.to_str().unwrap().ends_with(";A;B"), "{forwarded:?}");
+        assert_eq!(variables.len(), n_before + 2);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::observation::Observation;
 use crate::limits::is_ignored;
 use crate::options::RunOutputOptions;
 use crate::report::{RunReport, print_json};
-use run_record::RunRecord;
 use run_record::measured::{MeasuredRun, RunFacts};
+use run_record::{RunRecord, Summary};
 use server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
@@ -27,20 +27,20 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Time after which the progress of the wait is shown.
 const SILENCE: Duration = Duration::from_millis(700);
 
-/// Ends the observation and shows its results.
+/// Ends the observation and shows its results; returns its summary.
 pub(crate) fn finish(
     observation: Observation,
     facts: &RunFacts,
     output: &RunOutputOptions,
     terminal: Terminal,
-) {
+) -> Summary {
     let Observation { server, mut record, collector, .. } = observation;
     let in_all =
         PATIENCE_IN_ALL.max(Duration::from_secs_f64((facts.wall_s / 10.0).clamp(0.0, 1e6)));
     let measured = fetch(server, in_all);
     collector.shut_down();
     let measured = collector::recover::complete(measured, &record, facts);
-    show(&measured, &mut record, facts, (output, terminal));
+    show(&measured, &mut record, facts, (output, terminal))
 }
 
 fn fetch(server: Server, in_all: Duration) -> MeasuredRun {
@@ -88,7 +88,7 @@ fn show(
     record: &mut RunRecord,
     facts: &RunFacts,
     (output, terminal): (&RunOutputOptions, Terminal),
-) {
+) -> Summary {
     let mut report = RunReport::assemble(measured, facts, record);
     if !output.no_html {
         report.write_html(record);
@@ -102,6 +102,7 @@ fn show(
     }
     report.close(record, measured, facts);
     report.problems.iter().for_each(|problem| warn(problem));
+    report.summary
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `sintonia run`, `attach`, `tune` and `report`: everything that runs beside a watched program, whether it is started or attached
+//! `sintonia run`, `attach`, `tune`, `learnt` and `report`: everything that runs beside a watched program, whether it is started or attached
 //! to, and the report afterwards.
 //!
 //! # Not here
@@ -14,6 +14,8 @@ pub mod attach;
 pub mod collector;
 pub mod environment;
 mod finish;
+pub mod learnt;
+mod lesson;
 mod levers;
 pub mod limits;
 mod listening;

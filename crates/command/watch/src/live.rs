@@ -198,7 +198,7 @@ impl Decisions {
                 self.iteration_s = Some(duration_s);
                 None
             }
-            TuningEvent::Iterations { text } => Some(text),
+            TuningEvent::Iterations { text, .. } => Some(text),
             TuningEvent::Decision { decision, tunlet, point, old, new, reason } => {
                 let old = old.map(|old| format!("{old} ")).unwrap_or_default();
                 let change = format!("{tunlet}: {point} {old}-> {new}");

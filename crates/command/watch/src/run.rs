@@ -12,7 +12,9 @@ mod command;
 mod program;
 mod signals;
 
+use crate::environment;
 use crate::finish::finish;
+use crate::lesson::Lesson;
 use crate::limits;
 use crate::live;
 use crate::observation::{Observation, Subject, SubjectOrigin, facts};
@@ -22,6 +24,7 @@ use crate::tuning::Tuning;
 use clap::Args;
 use command::{Ending, Output, RunningCommand};
 use live::Capture;
+use run_record::Summary;
 use run_record::measured::RunFacts;
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -38,6 +41,7 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia run -- mpirun -np 4 ./program input.txt
   sintonia run --tune -- mpirun -np 8 ./program
+  sintonia run --tune --learn -- mpirun -np 8 ./program
   sintonia run --probe 'solve*' -- mpirun -np 4 ./program
   sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
   sintonia run --tunlet worker-count -- mpirun -np 5 ./of-the-master-worker-library
@@ -56,6 +60,10 @@ Examples:
 pub struct Options {
     #[command(flatten)]
     watch: WatchOptions,
+    /// Keep what this run teaches, for the next one of the program: levers that helped, settings of the launch that are
+    /// tried from run to run, and advice; `sintonia learnt` shows it, and the next `--tune` begins with it
+    #[arg(long, conflicts_with_all = ["dry_run", "observe"])]
+    learn: bool,
     /// The command, after `--`
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -72,9 +80,8 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     }
     let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut facts = facts(words.collect(), options.watch.trace);
-    let prepare =
-        || Ok(Tuning::prepare(&options.watch.tuner, &program::programs(&options.command)));
-    let tuning = match catch_panic(prepare) {
+    let lesson = catch_panic(|| Ok(lesson(options))).unwrap_or_default();
+    let tuning = match catch_panic(|| Ok(tuning(options, lesson.as_ref()))) {
         Ok(Ok(tuning)) => tuning,
         Ok(Err(error)) => {
             warn(&format!("the command is not started: {error:#}"));
@@ -82,16 +89,21 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
         }
         Err(error) => return run_unwatched(&options.command, &format!("{error:#}")),
     };
-    let origin = tuning.as_ref().and_then(|tuning| tuning.origin.as_ref());
-    origin.filter(|_| !options.watch.output.quiet).into_iter().for_each(|text| warn(text));
+    let origin = tuning.as_ref().and_then(|tuning| tuning.origin.clone());
+    let begun = lesson.as_ref().and_then(Lesson::in_words);
+    let said = origin.into_iter().chain(begun).filter(|_| !options.watch.output.quiet);
+    said.for_each(|text| warn(&text));
     let name = catch_panic(|| Ok(program::name(&options.command)));
     let name = name.unwrap_or_else(|_| "run".to_owned());
     let subject = Subject { name: &name, origin: SubjectOrigin::Started };
     let start = || Observation::start(&options.watch, subject, tuning, &mut facts);
-    let observation = match catch_panic(start) {
+    let mut observation = match catch_panic(start) {
         Ok(observation) => observation,
         Err(error) => return run_unwatched(&options.command, &format!("{error:#}")),
     };
+    if let Some(lesson) = &lesson {
+        environment::add(&mut observation.variables, lesson.variables());
+    }
     let warnings = catch_panic(|| Ok(program::warnings(&options.command)));
     warnings.unwrap_or_default().iter().for_each(|text| warn(text));
     let started = Instant::now();
@@ -115,14 +127,36 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     };
     facts.outcome = ending.outcome();
     facts.interrupted = command::was_interrupted();
-    let report = || {
-        finish(observation, &facts, &options.watch.output, terminal);
-        Ok(())
-    };
-    if let Err(error) = catch_panic(report) {
-        warn(&format!("the report is not complete: {error:#}"));
+    let report = || Ok(finish(observation, &facts, &options.watch.output, terminal));
+    match catch_panic(report) {
+        Ok(summary) => keep(lesson.as_ref(), &summary, &facts, options.watch.output.quiet),
+        Err(error) => warn(&format!("the report is not complete: {error:#}")),
     }
     ending.code().into()
+}
+
+/// What earlier runs taught, if this one is to learn or to be tuned.
+fn lesson(options: &Options) -> Option<Lesson> {
+    let programs = program::programs(&options.command);
+    Lesson::begin(options.learn, &options.watch.tuner, &options.command, &programs)
+}
+
+fn tuning(options: &Options, lesson: Option<&Lesson>) -> anyhow::Result<Option<Tuning>> {
+    let programs = program::programs(&options.command);
+    let tuning = Tuning::prepare(&options.watch.tuner, &programs, options.learn)?;
+    Ok(tuning.map(|tuning| match lesson {
+        Some(lesson) => tuning.taught(lesson.first(), lesson.late()),
+        None => tuning,
+    }))
+}
+
+/// Keeps what a run taught.
+fn keep(lesson: Option<&Lesson>, summary: &Summary, facts: &RunFacts, is_quiet: bool) {
+    let Some(lesson) = lesson else { return };
+    match catch_panic(|| lesson.end(summary, facts)) {
+        Ok(news) => news.iter().filter(|_| !is_quiet).for_each(|text| warn(text)),
+        Err(error) => warn(&format!("what this run taught is not kept: {error:#}")),
+    }
 }
 
 /// Runs the command without watching it, for this reason.

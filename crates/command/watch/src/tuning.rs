@@ -29,17 +29,20 @@ pub(crate) struct Tuning {
     tunlets: Vec<Box<dyn Tunlet>>,
     mode: TuningMode,
     options: Options,
+    /// True if iterations are looked for also where nothing is tuned.
+    seeks_iterations: bool,
 }
 
 impl Tuning {
-    /// Reads and checks everything; `None` if no tuning was asked for.
+    /// Reads and checks everything; `None` if no tuning was asked for, nor that iterations be looked for.
     pub(crate) fn prepare(
         tuner: &TunerOptions,
         programs: &Programs,
+        seeks_iterations: bool,
     ) -> anyhow::Result<Option<Self>> {
         let needs_program =
             tuner.app.is_some() || !tuner.probe.is_empty() || tuner.needs_description();
-        if !needs_program && tuner.levers.tune.is_empty() {
+        if !needs_program && tuner.levers.tune.is_empty() && !seeks_iterations {
             return Ok(None);
         }
         let described = needs_program.then(|| Described::prepare(tuner, programs)).transpose()?;
@@ -63,15 +66,22 @@ impl Tuning {
         };
         let (n_window, action_timeout_s) = (tuner.trial_iterations.into(), tuner.action_timeout);
         let options = Options { n_window, action_timeout_s, ..Options::default() };
-        Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
+        Ok(Some(Self { application, plan, origin, tunlets, mode, options, seeks_iterations }))
+    }
+
+    /// Begins with what earlier runs taught about levers.
+    pub(crate) fn taught(mut self, first: &[String], late: &[String]) -> Self {
+        self.application.teach_levers(first, late);
+        self
     }
 
     /// Options for the tuner.
     ///
     /// If `every_passage` is set, single passages of functions named on the command line are kept, else only their sums.
     pub(crate) fn into_options(self, every_passage: bool) -> TuningOptions {
-        let Self { application, plan, tunlets, mode, options, origin: _ } = self;
-        let seeks_iterations = mode != TuningMode::Observe && !tunlets.is_empty();
+        let Self { application, plan, tunlets, mode, options, seeks_iterations, origin: _ } = self;
+        let seeks_iterations =
+            seeks_iterations || mode != TuningMode::Observe && !tunlets.is_empty();
         TuningOptions { application, plan, tunlets, mode, options, seeks_iterations, every_passage }
     }
 }

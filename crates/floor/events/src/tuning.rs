@@ -34,6 +34,15 @@ pub enum TuningValue {
     Unknown(()),
 }
 
+/// MPI calls in a found iteration, by which iterations of several runs can be compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IterationCalls {
+    /// MPI calls in a period of the program.
+    pub n: f64,
+    /// Periods that are measured together as one iteration.
+    pub n_joined: f64,
+}
+
 /// Line of `tuning.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningLine {
@@ -72,6 +81,9 @@ pub enum TuningEvent {
     Iterations {
         /// Sentence: which call ends an iteration and how long one takes, or why there are none.
         text: String,
+        /// MPI calls in one, if it was found among them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        calls: Option<IterationCalls>,
     },
     /// A tunlet's decision was accepted.
     Decision {

@@ -104,6 +104,18 @@ pub enum AttributeSource {
     Returned,
 }
 
+/// What earlier runs told about a lever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Past {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// They were faster with it, so that it may be set before its effect can be measured.
+    Helped,
+    /// They were not, so that it is not tried soon.
+    Failed,
+}
+
 /// Value or behavior of the program that can be changed while it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningPoint {
@@ -127,6 +139,9 @@ pub struct TuningPoint {
     pub is_forced: bool,
     /// Relative slowdown of iterations above which a change is undone (0.05 is 5 %).
     pub limit: f64,
+    /// What earlier runs told about it.
+    #[serde(default)]
+    pub past: Past,
     /// Line in the description.
     pub line: usize,
 }

@@ -1,6 +1,6 @@
 //! Tuning points of levers, which a run has without a description, or beside one.
 
-use crate::description::{Actor, Application, ChangeKind, Range, RankSet, TuningPoint};
+use crate::description::{Actor, Application, ChangeKind, Past, Range, RankSet, TuningPoint};
 use events::{Lever, ProbePoint, Value, ValueType};
 
 /// Name of the actor of levers.
@@ -22,6 +22,17 @@ impl Application {
             }
         }
         taken
+    }
+
+    /// Says what earlier runs taught: tunlets set the levers `first` at once, and try those of `late` only later.
+    pub fn teach_levers(&mut self, first: &[String], late: &[String]) {
+        for point in &mut self.tuning_points {
+            point.past = match point.change.lever() {
+                Some(_) if first.contains(&point.name) => Past::Helped,
+                Some(_) if late.contains(&point.name) => Past::Failed,
+                _ => Past::Unknown,
+            };
+        }
     }
 }
 
@@ -45,6 +56,7 @@ fn point(lever: Lever, actor: usize) -> TuningPoint {
         is_repeated: false,
         is_forced: false,
         limit: lever.limit(),
+        past: Past::Unknown,
         line: 0,
     }
 }
@@ -71,5 +83,14 @@ mod tests {
         application.add_levers(&[Lever::Collectives]);
         let limit = |value| application.tuning_points[0].limit_at(Some(Value::Int(value)));
         assert!(0.0 < limit(1) && limit(2) < 0.0);
+    }
+
+    #[test]
+    fn levers_are_taught_by_name() {
+        let mut application = Application::default();
+        application.add_levers(&[Lever::Waiting, Lever::Memory]);
+        application.teach_levers(&["memory".to_owned()], &["waiting".to_owned()]);
+        let taught = application.tuning_points.iter().map(|point| point.past);
+        assert_eq!(taught.collect::<Vec<_>>(), [Past::Failed, Past::Helped]);
     }
 }

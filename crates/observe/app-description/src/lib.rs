@@ -23,7 +23,7 @@ mod read;
 pub use check::{check, complete};
 pub use description::{
     Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
-    Range, RankSet, TuningPoint,
+    Past, Range, RankSet, TuningPoint,
 };
 pub use near::nearest;
 pub use problem::{DescriptionProblem, Level};

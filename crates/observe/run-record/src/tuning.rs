@@ -7,7 +7,9 @@
 
 pub mod summary;
 
-pub use events::tuning::{Effect, TuningEvent, TuningLine, TuningMode, TuningValue};
+pub use events::tuning::{
+    Effect, IterationCalls, TuningEvent, TuningLine, TuningMode, TuningValue,
+};
 pub use summary::{DecisionOutcome, DecisionSummary, TuningSummary, TunletSummary};
 
 use crate::file_error::FileError;

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::period::{self, Call, Period};
+use events::tuning::IterationCalls;
 use events::{CallRecord, CodeAddress, ModuleMap, OperationId, Rank, WatchedCall};
 use mpi_abi::{Class, ParameterKind};
 use std::collections::BTreeSet;
@@ -282,7 +283,8 @@ impl IterationFinder {
         let mark = Mark { address, longest_s: duration_s, n_calls, is_per_call };
         self.state = State::Measuring { mark, last_s: None, heard_s: now_s };
         (self.n_failures, self.has_told) = (0, true);
-        let source = IterationSource::Found { text, duration_s };
+        let calls = Some(IterationCalls { n: found.n_calls, n_joined });
+        let source = IterationSource::Found { text, duration_s, calls };
         vec![order, Step::Tell(Input::Iterations(source))]
     }
 
@@ -313,7 +315,7 @@ impl IterationFinder {
                     self.state = State::Measuring { mark, last_s: None, heard_s: now_s };
                     let calls = WatchedCalls::Site { address, every };
                     self.asked = Some((*rank, thread.idx));
-                    let source = IterationSource::Found { text, duration_s: 0.0 };
+                    let source = IterationSource::Found { text, duration_s: 0.0, calls: None };
                     let tell = Step::Tell(Input::Iterations(source));
                     return vec![order(*rank, thread.idx, calls, is_call), tell];
                 }

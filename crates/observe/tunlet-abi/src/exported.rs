@@ -7,7 +7,7 @@
 use crate::standalone;
 use app_description::{
     Actor, Application, AttributeSource, ChangeKind, EventAttribute, EventPoint, IterationMark,
-    Range, RankSet, TuningPoint,
+    Past, Range, RankSet, TuningPoint,
 };
 use events::{ProbePoint, Rank, Value};
 use tunlets::{
@@ -116,6 +116,7 @@ fn tuning_point(from: &standalone::Point) -> TuningPoint {
         sync_function: String::new(),
         sync_place: ProbePoint::Entry,
         limit: from.limit,
+        past: Past::Unknown,
         line: 0,
     }
 }

@@ -10,7 +10,8 @@
 //! - At most one turn, and hence one trial, is open.
 //! - A decision that was carried out ends as kept, undone or lost; one that was not carried out ends as declined.
 //! - A tuning point is not touched again once it is unknown on which ranks its value holds.
-//! - A lever whose effect cannot be measured is set only if it is safe without that (`Lever::is_safe_unmeasured`).
+//! - A lever whose effect cannot be measured is set only if it is safe without that (`Lever::is_safe_unmeasured`)
+//!   or earlier runs were faster with it (`TuningPoint::past`).
 //! - Once tuning is switched off, no decision is carried out, and those that were kept are taken back.
 //! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
 //!
@@ -116,8 +117,9 @@ impl Conductor {
             Input::Values(values) => self.learn(now_s, values),
             Input::Event(event) => self.pass(event),
             Input::Iterations(source) => {
+                let calls = source.calls();
                 if let Some(text) = self.iterations.turn_to(source) {
-                    self.record(now_s, TuningEvent::Iterations { text });
+                    self.record(now_s, TuningEvent::Iterations { text, calls });
                 }
             }
             Input::IterationEnded { start_s, end_s, work } => {

@@ -1,7 +1,7 @@
 //! Looks up by name, once, what a tunlet needs from the description, and reads its options.
 
 use crate::tunlet::{Decision, TunletError, World};
-use app_description::{Application, TuningPoint};
+use app_description::{Application, Past, TuningPoint};
 use events::Value;
 use std::ops::RangeInclusive;
 
@@ -123,6 +123,8 @@ pub(crate) struct KnownPoint {
     before: Option<f64>,
     /// True if a request is neither carried out nor declined yet.
     pub(crate) is_waiting: bool,
+    /// What earlier runs told about it.
+    pub(crate) past: Past,
 }
 
 impl KnownPoint {
@@ -142,6 +144,7 @@ impl KnownPoint {
             value: value.map(Value::as_f64),
             before: None,
             is_waiting: false,
+            past: point.past,
         }
     }
 
@@ -204,6 +207,7 @@ mod tests {
             value: None,
             before: None,
             is_waiting: false,
+            past: Past::Unknown,
         }
     }
 

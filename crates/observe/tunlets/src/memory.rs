@@ -3,6 +3,9 @@
 //! Where ranks have many page faults for their processor time, `malloc` keeps freed memory. Where ranks hold much memory,
 //! huge pages are tried. Either helps some programs and hurts others: the trial decides, one after the other.
 //!
+//! What earlier runs were faster with is set at once. When iterations have been measured with it, it is taken back on trial:
+//! it comes again unless the program is faster without it.
+//!
 //! # Invariants
 //! - At most one of the two is asked for at a time, so that a trial judges one of them.
 
@@ -12,7 +15,7 @@ use crate::tunlet::{
     Decision, Detail, Guide, News, Performance, PointNeed, RankUsage, Requests, Tunlet,
     TunletError, TunletSpec, World,
 };
-use app_description::Application;
+use app_description::{Application, Past};
 
 pub(crate) const NAME: &str = "memory";
 const HUGE_PAGES: &str = "huge-pages";
@@ -38,6 +41,10 @@ const IDLE: f64 = 0.02;
 const N_SEEN: u32 = 4;
 /// Reports between a change and the next one.
 const N_BETWEEN: u32 = 15;
+/// Iterations, or time in s of at least [`N_CHECKED_MIN`], after which a learnt lever is checked: more than a trial compares.
+const N_CHECKED: u32 = 64;
+const N_CHECKED_MIN: u32 = 12;
+const CHECKED_S: f64 = 0.5;
 
 /// The `memory` tunlet; see the module documentation.
 #[derive(Debug, Default)]
@@ -54,6 +61,18 @@ struct TriedLever {
     reason: fn(&[RankUsage]) -> Option<String>,
     n_seen: u32,
     rest: Rest,
+    learnt: Learnt,
+}
+
+/// State of a lever that earlier runs were faster with.
+#[derive(Debug)]
+enum Learnt {
+    /// It is not one, or no longer treated as one.
+    No,
+    /// It is to be set.
+    Wanted,
+    /// It is set, and iterations are counted.
+    Set { n: u32, time_s: f64 },
 }
 
 impl Tunlet for Memory {
@@ -64,8 +83,10 @@ impl Tunlet for Memory {
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
         let look = Lookup { tunlet: NAME, application, world };
         let lever = |name, reason| {
-            let (n_seen, rest) = (0, Rest::default());
-            Ok(TriedLever { point: look.point(name)?, reason, n_seen, rest })
+            let point = look.point(name)?;
+            let (n_seen, rest) = (0, Rest::first(point.past));
+            let learnt = if point.past == Past::Helped { Learnt::Wanted } else { Learnt::No };
+            Ok(TriedLever { point, reason, n_seen, rest, learnt })
         };
         let levers = vec![lever(NAME, faulting)?, lever(HUGE_PAGES, large)?];
         *self = Self { levers, n_between: 0 };
@@ -93,8 +114,40 @@ impl Tunlet for Memory {
                     self.n_between = N_BETWEEN;
                 }
             }
-            News::Event(_) | News::Summary(_) | News::Iteration(_) => {}
+            News::Iteration(iteration) => {
+                self.levers.iter_mut().for_each(|lever| lever.learnt.count(iteration.duration_s));
+            }
+            News::Event(_) | News::Summary(_) => {}
         }
+    }
+}
+
+impl Learnt {
+    fn count(&mut self, duration_s: f64) {
+        if let Self::Set { n, time_s } = self {
+            (*n, *time_s) = (n.saturating_add(1), *time_s + duration_s);
+        }
+    }
+
+    /// Returns whether enough iterations were counted to check the lever.
+    fn is_due(&self) -> bool {
+        matches!(self, Self::Set { n, time_s } if N_CHECKED <= *n || N_CHECKED_MIN <= *n && CHECKED_S <= *time_s)
+    }
+}
+
+impl TriedLever {
+    /// Returns what earlier runs ask for: to set the lever, or to check it.
+    fn ask_learnt(&mut self) -> Option<Decision> {
+        if matches!(self.learnt, Learnt::Wanted) {
+            self.learnt = Learnt::Set { n: 0, time_s: 0.0 };
+            return Some(self.point.ask(1.0, "earlier runs were faster with it"));
+        }
+        if !self.learnt.is_due() {
+            return None;
+        }
+        self.learnt = Learnt::No;
+        let is_set = self.point.value == Some(1.0);
+        is_set.then(|| self.point.ask(0.0, "it was set from the start and is checked once"))
     }
 }
 
@@ -105,6 +158,11 @@ impl Memory {
         }
         self.n_between = self.n_between.saturating_sub(1);
         let is_waiting = self.levers.iter().any(|lever| lever.point.is_waiting);
+        if !is_waiting
+            && let Some(decision) = self.levers.iter_mut().find_map(TriedLever::ask_learnt)
+        {
+            return Some(decision);
+        }
         let mut decision = None;
         for lever in &mut self.levers {
             lever.rest.pass();
@@ -187,5 +245,40 @@ mod tests {
     fn what_did_not_help_is_tried_ever_more_seldom() {
         let n_asked = asked(1e4, 1, 1000, true).len();
         assert!((3..12).contains(&n_asked), "{n_asked}");
+    }
+
+    /// Returns the values that are asked for of a learnt lever, in this many reports with an iteration each.
+    fn asked_of_learnt(n_reports: u32, is_carried_out: bool) -> Vec<i128> {
+        let mut application = Application::default();
+        application.add_levers(&[Lever::Memory, Lever::HugePages]);
+        application.teach_levers(&["memory".to_owned()], &[]);
+        let mut tunlet = Memory::default();
+        tunlet.begin(&application, &World::default()).unwrap();
+        let usage = vec![RankUsage { cpu: 1.0, ..RankUsage::default() }];
+        let performance = Performance { usage, ..Performance::default() };
+        let mut asked = Vec::new();
+        for number in 0..n_reports.into() {
+            let mut decisions = Vec::new();
+            tunlet.hear(&News::Performance(performance.clone()), &mut decisions);
+            for Decision { point, value, .. } in decisions {
+                asked.push(value.as_integer().unwrap());
+                let applied =
+                    Applied { point, old: value, new: value, time_s: 0.0, hit: 0, is_own: true };
+                let declined = News::Declined { point, reason: String::new() };
+                let news = if is_carried_out { News::Applied(applied) } else { declined };
+                tunlet.hear(&news, &mut Vec::new());
+            }
+            let iteration = crate::IterationNews { number, end_s: 0.0, duration_s: 0.1, work: 1.0 };
+            tunlet.hear(&News::Iteration(iteration), &mut Vec::new());
+        }
+        asked
+    }
+
+    #[test]
+    fn what_was_learnt_is_set_at_once_and_checked_once() {
+        assert_eq!(asked_of_learnt(1, true), [1]);
+        assert_eq!(asked_of_learnt(N_CHECKED_MIN, true), [1]);
+        assert_eq!(asked_of_learnt(999, true), [1, 0]);
+        assert_eq!(asked_of_learnt(999, false), [1], "what could not be set is not checked");
     }
 }

@@ -1,5 +1,7 @@
 //! Pause of a tunlet after one of its changes did not help.
 
+use app_description::Past;
+
 const N_FIRST: u32 = 8;
 const N_MAX: u32 = 1024;
 
@@ -11,6 +13,11 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
+    /// Returns the pause before the first change: the longest one, if the change did not help in earlier runs.
+    pub(crate) fn first(past: Past) -> Self {
+        if past == Past::Failed { Self { n_left: N_MAX, n_last: N_MAX } } else { Self::default() }
+    }
+
     /// Begins a pause after a change that did not help.
     pub(crate) fn begin(&mut self) {
         self.n_last = (2 * self.n_last).clamp(N_FIRST, N_MAX);
@@ -35,6 +42,12 @@ impl Rest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_failed_before_waits_longest() {
+        assert!(!Rest::first(Past::Unknown).is_resting());
+        assert_eq!(Rest::first(Past::Failed).n_left, N_MAX);
+    }
 
     #[test]
     fn each_rest_is_twice_as_long() {

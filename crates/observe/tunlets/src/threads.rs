@@ -44,8 +44,8 @@ impl Tunlet for Threads {
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
         let point = Lookup { tunlet: NAME, application, world }.point(NAME)?;
-        let points = vec![point.position];
-        *self = Self { point: Some(point), ..Self::default() };
+        let (points, rest) = (vec![point.position], Rest::first(point.past));
+        *self = Self { point: Some(point), rest, ..Self::default() };
         let events = vec![Detail::None; application.events.len()];
         Ok(Requests { events, performance: true, points })
     }

@@ -8,6 +8,7 @@ mod fit;
 mod functions;
 mod graph;
 mod help;
+mod learnt;
 mod messages;
 mod netbench;
 mod new;

@@ -3,7 +3,7 @@
 use super::events::{read_actor, read_place};
 use super::fields::{Fields, Findings, LocatedValue, Word, given};
 use super::{Named, tables};
-use crate::description::{Actor, ChangeKind, EventPoint, Range, TuningPoint};
+use crate::description::{Actor, ChangeKind, EventPoint, Past, Range, TuningPoint};
 use events::{ProbePoint, Value, ValueType};
 use toml::de::DeValue;
 
@@ -55,6 +55,7 @@ fn read_point<'a>(
         is_repeated,
         is_forced: is_forced.flatten().unwrap_or_default(),
         limit: limit_percent / 100.0,
+        past: Past::Unknown,
         line,
     })
 }

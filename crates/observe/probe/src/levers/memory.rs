@@ -35,12 +35,17 @@ pub(super) fn applies() -> Result<(), String> {
     }
     let is_setting = |name: &str, value: &str| {
         name.starts_with("MALLOC_") && name.ends_with('_')
-            || name == "GLIBC_TUNABLES" && value.contains("glibc.malloc")
+            || name == "GLIBC_TUNABLES" && value.split(':').any(is_limit)
     };
     let mut variables = std::env::vars_os();
     let own = variables
         .find(|(name, value)| is_setting(&name.to_string_lossy(), &value.to_string_lossy()));
     own.map_or(Ok(()), |(name, _)| Err(format!("`{}` sets it already", name.to_string_lossy())))
+}
+
+/// Returns whether a tunable sets limits of `malloc`; huge pages are beside them.
+fn is_limit(tunable: &str) -> bool {
+    tunable.starts_with("glibc.malloc") && !tunable.starts_with("glibc.malloc.hugetlb=")
 }
 
 /// Load address of the file that holds the code at an address.

@@ -1,6 +1,8 @@
 //! Summary of a tuned run, assembled from its journal.
 
-use super::{Effect, TuningEvent, TuningLine, TuningLines, TuningMode, TuningValue};
+use super::{
+    Effect, IterationCalls, TuningEvent, TuningLine, TuningLines, TuningMode, TuningValue,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -20,6 +22,12 @@ pub struct TuningSummary {
     /// Sentence about what was taken for an iteration, or why nothing was; `None` where the description says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iteration_source: Option<String>,
+    /// MPI calls in an iteration, if iterations were found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration_calls: Option<IterationCalls>,
+    /// Time in s since the start of the run from which on iterations are these.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub iterations_from_s: f64,
     /// Iterations of the program, in their order.
     pub iterations: Vec<IterationTime>,
     /// Decisions in the order of their acceptance.
@@ -138,7 +146,11 @@ impl TuningSummary {
                 let iteration = IterationTime { number, end_s: line.t_s, duration_s, work };
                 self.n_left_out += u64::from(!push(&mut self.iterations, iteration));
             }
-            TuningEvent::Iterations { text } => self.iteration_source = Some(text.clone()),
+            TuningEvent::Iterations { text, calls } => {
+                self.iteration_source = Some(text.clone());
+                self.iteration_calls = *calls;
+                self.iterations_from_s = line.t_s;
+            }
             TuningEvent::Decision { decision, tunlet, point, old, new, reason } => {
                 let summary = DecisionSummary {
                     decision: *decision,
@@ -220,4 +232,9 @@ fn push<T>(list: &mut Vec<T>, item: T) -> bool {
         list.push(item);
     }
     has_room
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(time_s: &f64) -> bool {
+    *time_s == 0.0
 }

@@ -2,7 +2,9 @@
 //! recorded, even if a collector is killed in between.
 
 use crate::stage::{PLACES, Rank, Stage, event_facts, event_point, eventually, tunlet_spec};
-use app_description::{Actor, Application, ChangeKind, IterationMark, Range, RankSet, TuningPoint};
+use app_description::{
+    Actor, Application, ChangeKind, IterationMark, Past, Range, RankSet, TuningPoint,
+};
 use assemble::assemble;
 use events::{ProbePoint, Value, ValueType};
 use run_record::measured::RunFacts;
@@ -57,6 +59,7 @@ fn application() -> Application {
         is_forced: false,
         // Iterations of a test take arbitrary times.
         limit: 1e9,
+        past: Past::Unknown,
         line: 1,
     };
     Application {

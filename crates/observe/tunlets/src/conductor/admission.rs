@@ -1,6 +1,6 @@
 //! Conditions under which a decision is carried out.
 
-use app_description::{Application, TuningPoint};
+use app_description::{Application, Past, TuningPoint};
 use events::{Rank, Value};
 use std::collections::BTreeSet;
 
@@ -20,12 +20,13 @@ pub(super) fn ranks_of(
     }
 }
 
-/// Checks that a lever gets the value as it was found, is safe, or that its effect could be measured.
+/// Checks that a lever gets the value as it was found, is safe, was learnt, or that its effect could be measured.
 pub(super) fn check_lever(
     (point, value): (&TuningPoint, Value),
     why_unmeasurable: Option<&str>,
 ) -> Result<(), String> {
-    let needs_trial = point.change.lever().is_some_and(|lever| !lever.is_safe_unmeasured());
+    let lever = point.change.lever().filter(|_| point.past != Past::Helped);
+    let needs_trial = lever.is_some_and(|lever| !lever.is_safe_unmeasured());
     match why_unmeasurable {
         Some(why) if needs_trial && value.as_integer() != Some(0) => {
             Err(format!("its effect could not be measured: {why}"))
@@ -55,5 +56,14 @@ mod tests {
         check(Lever::Memory, 1, false, false);
         check(Lever::Memory, 0, false, true);
         check(Lever::Waiting, 2, false, true);
+    }
+
+    #[test]
+    fn what_was_learnt_is_set_before_it_can_be_measured() {
+        let mut application = Application::default();
+        application.add_levers(&[Lever::Memory]);
+        application.teach_levers(&["memory".to_owned()], &[]);
+        let wanted = (&application.tuning_points[0], Value::Int(1));
+        assert_eq!(check_lever(wanted, Some("nothing repeats")), Ok(()));
     }
 }

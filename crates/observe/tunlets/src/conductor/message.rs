@@ -1,7 +1,7 @@
 //! Inputs and outputs of a conductor.
 
 use crate::{EventNews, Performance, SummaryNews};
-use events::tuning::TuningLine;
+use events::tuning::{IterationCalls, TuningLine};
 use events::{Rank, Value};
 
 /// Input of a conductor.
@@ -64,9 +64,18 @@ pub enum IterationSource {
         text: String,
         /// Duration of an iteration in s; 0 if it is not known yet.
         duration_s: f64,
+        /// MPI calls in an iteration, if they were counted.
+        calls: Option<IterationCalls>,
     },
     /// There are none, for the reason in this sentence.
     Unknown(String),
+}
+
+impl IterationSource {
+    /// Returns the MPI calls in an iteration, if they were counted.
+    pub(super) fn calls(&self) -> Option<IterationCalls> {
+        if let Self::Found { calls, .. } = self { *calls } else { None }
+    }
 }
 
 /// Report of a rank about an action.

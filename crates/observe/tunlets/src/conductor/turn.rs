@@ -5,7 +5,7 @@ use super::admission::{check_lever, ranks_of};
 use super::trial::{Trial, TrialProgress, in_words};
 use super::{ActionDone, ActionReport, Conductor};
 use crate::{Applied, Decision, News};
-use app_description::TuningPoint;
+use app_description::{Past, TuningPoint};
 use events::tuning::TuningEvent;
 use events::{Lever, Rank, Value};
 
@@ -117,7 +117,7 @@ impl ChangeInProgress {
 }
 
 fn is_safe_unmeasured(point: &TuningPoint) -> bool {
-    point.change.lever().is_some_and(Lever::is_safe_unmeasured)
+    point.past == Past::Helped || point.change.lever().is_some_and(Lever::is_safe_unmeasured)
 }
 
 impl Conductor {

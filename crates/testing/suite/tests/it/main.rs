@@ -19,6 +19,7 @@ mod guide;
 mod hangs;
 mod instrument;
 mod killed;
+mod learnt;
 mod levers;
 mod limits;
 mod losses;
