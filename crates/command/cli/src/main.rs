@@ -65,6 +65,7 @@ subcommands! {
     Export => export,
     Doctor => doctor if "full",
     Functions => functions,
+    Suggest => suggest if "full",
     Graph => prediction::graph if "full",
     Messages => messages if "full",
     Experiment => campaign if "full",

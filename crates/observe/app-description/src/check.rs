@@ -65,7 +65,9 @@ impl Check<'_> {
             let part = Part { line: attribute.line, what, attribute: name };
             let kinds = Kinds { program: self.program, declared: attribute.kind };
             let (word, kind) = match &attribute.source {
-                AttributeSource::Variable(name) => (name, kinds.of_variable(name)),
+                AttributeSource::Variable(name) => {
+                    (name, kinds.of_variable(name, &event.function, event.place))
+                }
                 AttributeSource::Argument(place) => {
                     let Some(facts) = &function else { continue };
                     (&attribute.name, kinds.of_argument(&event.function, facts, *place))
@@ -104,8 +106,11 @@ impl Check<'_> {
         let kinds = Kinds { program: self.program, declared: point.kind };
         match &point.change {
             ChangeKind::Variable(name) => {
-                let kind = kinds.of_variable(name);
+                let kind = kinds.of_variable(name, &point.sync_function, point.sync_place);
                 self.range(point, &part, name, kind);
+                if let Ok(Some(_)) = kinds::reached(self.program, name, &point.sync_function) {
+                    return;
+                }
                 let facts = self.program.variable(name).ok();
                 if let Some(sentence) = facts.and_then(|facts| facts.not_settable) {
                     self.report(Level::Error, &part, name, &sentence);

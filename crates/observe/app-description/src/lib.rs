@@ -27,5 +27,5 @@ pub use description::{
 };
 pub use near::nearest;
 pub use problem::{DescriptionProblem, Level};
-pub use program::{FunctionFacts, Passed, ProgramNames, VariableFacts};
+pub use program::{FunctionFacts, Passed, ProgramNames, ReachedFacts, VariableFacts};
 pub use read::{FORMAT, read};

@@ -16,6 +16,15 @@ pub trait ProgramNames {
     /// A sentence with the reason why there is none of this name, and a remedy.
     fn variable(&self, name: &str) -> Result<VariableFacts, String>;
 
+    /// Looks up a number that is reached through a pointer, such as `sim->box.cutoff`, where `sim` is an argument of the
+    /// function or a pointer variable. `None` if the name follows no pointer.
+    ///
+    /// # Errors
+    /// A sentence with the reason why there is none of this name, and a remedy.
+    fn reached(&self, _name: &str, _function: &str) -> Result<Option<ReachedFacts>, String> {
+        Ok(None)
+    }
+
     /// Returns a sentence why the program may not notice a change to the variable at the function;
     /// `None` if no reason is known.
     fn unseen(&self, variable: &str, function: &str) -> Option<String>;
@@ -54,4 +63,15 @@ pub struct VariableFacts {
     pub n_bytes: u64,
     /// Reason why it cannot be set, as a sentence; `None` if it can.
     pub not_settable: Option<String>,
+}
+
+/// Facts about a number that is reached through a pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReachedFacts {
+    /// Name of its type in the source.
+    pub type_name: String,
+    /// Type.
+    pub kind: ValueType,
+    /// Whether the way begins at an argument of the function, which exists at its entry only.
+    pub is_of_argument: bool,
 }

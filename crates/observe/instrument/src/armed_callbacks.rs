@@ -1,5 +1,6 @@
 //! Actions armed at a site, which its passages carry out.
 
+use crate::frame::Passage;
 use crate::site::{Attribute, Callback};
 use events::ProbePoint;
 use std::sync::Mutex;
@@ -63,10 +64,11 @@ impl ArmedCallbacks {
     /// Carries out the actions that are due. A passage on another thread, or inside an action itself, does not
     /// wait: the next passage will do it. Finished actions are freed when another one is armed, never inside the
     /// program's passage.
-    pub(crate) fn act(&self, place: ProbePoint, hit: u32) {
+    pub(crate) fn act(&self, place: ProbePoint, passage: &Passage<'_>) {
         let Ok(mut armed) = self.at(place).try_lock() else { return };
-        for armed in armed.iter_mut().filter(|armed| !armed.is_done && armed.at_hit <= hit) {
-            armed.is_done = !(armed.act)(hit);
+        let is_due = |armed: &&mut ArmedCallback| !armed.is_done && armed.at_hit <= passage.hit;
+        for armed in armed.iter_mut().filter(is_due) {
+            armed.is_done = !(armed.act)(passage);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! rdx are free. All other registers hold the program's values.
 
 use crate::asm::{GATHER_RAX, GATHER_RDX, GATHER_STACK_ARGUMENTS};
-use crate::site::{Attribute, ValueSource};
+use crate::site::{Attribute, ValueSource, Way, WayStart};
 use events::function::N_VALUES;
 use events::{EventRecord, FunctionKind};
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
@@ -22,19 +22,35 @@ pub(crate) enum Moment {
     Jumped,
 }
 
-/// Returns the code; empty without attributes.
+/// Code that reads attributes.
+#[derive(Debug, Default)]
+pub(crate) struct Capture {
+    /// Instructions; none without attributes.
+    pub(crate) code: Vec<Instruction>,
+    /// Positions of loads into rax that may fault: rax is 0 then.
+    pub(crate) guarded: Vec<usize>,
+}
+
+/// Returns the code.
 pub(crate) fn capture(
     attributes: &[Attribute],
     event: u32,
     moment: Moment,
-) -> Result<Vec<Instruction>, IcedError> {
-    let mut code = Vec::new();
+) -> Result<Capture, IcedError> {
+    let Capture { mut code, mut guarded } = Capture::default();
     for (idx, values) in attributes.chunks(N_VALUES).enumerate() {
         if idx != 0 {
             next_record(&mut code, event)?;
         }
         for (position, attribute) in values.iter().enumerate() {
-            value(&mut code, *attribute, value_offset(position), moment)?;
+            match attribute.source {
+                ValueSource::Reached(way) => {
+                    reach(&mut code, &mut guarded, way, attribute.kind.n_bytes())?;
+                    let place = record(value_offset(position));
+                    code.push(Instruction::with2(Code::Mov_rm64_r64, place, Register::RAX)?);
+                }
+                _ => value(&mut code, *attribute, value_offset(position), moment)?,
+            }
         }
         for position in values.len()..N_VALUES {
             code.push(Instruction::with2(Code::Mov_rm64_imm32, record(value_offset(position)), 0)?);
@@ -43,7 +59,30 @@ pub(crate) fn capture(
     if !code.is_empty() {
         code.push(Instruction::with(Code::Retnq));
     }
-    Ok(code)
+    Ok(Capture { code, guarded })
+}
+
+/// Loads the number at the end of a way into rax: 0 if an address on the way is null, or a load faults.
+fn reach(
+    code: &mut Vec<Instruction>,
+    guarded: &mut Vec<usize>,
+    way: Way,
+    n_bytes: usize,
+) -> Result<(), IcedError> {
+    code.push(match way.start {
+        WayStart::Argument(number) => argument(number)?,
+        WayStart::Address(address) => {
+            Instruction::with2(Code::Mov_r64_imm64, Register::RAX, address as u64)?
+        }
+    });
+    let offsets = way.offsets();
+    for (step, offset) in offsets.iter().enumerate() {
+        let n_bytes = if step + 1 == offsets.len() { n_bytes } else { size_of::<usize>() };
+        code.extend(unless_null(i64::from(*offset))?);
+        guarded.push(code.len());
+        code.push(load(n_bytes, i64::from(*offset))?);
+    }
+    Ok(())
 }
 
 /// Offset of the n-th value in a record.
@@ -93,7 +132,7 @@ fn value(
     match attribute.source {
         ValueSource::Global(address) => {
             code.push(Instruction::with2(Code::Mov_r64_imm64, Register::RAX, address as u64)?);
-            code.push(load(n_bytes)?);
+            code.push(load(n_bytes, 0)?);
         }
         ValueSource::Float(number) => return float(code, number, n_bytes, offset),
         ValueSource::Returned if moment != Moment::Returned => {
@@ -113,23 +152,24 @@ fn value(
         }
         ValueSource::Referred(number) => {
             code.push(argument(number)?);
-            code.extend(unless_null()?);
-            code.push(load(n_bytes)?);
+            code.extend(unless_null(0)?);
+            code.push(load(n_bytes, 0)?);
         }
+        ValueSource::Reached(_) => {}
     }
     code.push(Instruction::with2(Code::Mov_rm64_r64, record(offset), Register::RAX)?);
     Ok(())
 }
 
-/// Loads the value at the address in rax.
-fn load(n_bytes: usize) -> Result<Instruction, IcedError> {
+/// Loads the value at the address in rax plus an offset.
+fn load(n_bytes: usize, offset: i64) -> Result<Instruction, IcedError> {
     let (load, to) = match n_bytes {
         1 => (Code::Movzx_r32_rm8, Register::EAX),
         2 => (Code::Movzx_r32_rm16, Register::EAX),
         4 => (Code::Mov_r32_rm32, Register::EAX),
         _ => (Code::Mov_r64_rm64, Register::RAX),
     };
-    Instruction::with2(load, to, MemoryOperand::with_base(Register::RAX))
+    Instruction::with2(load, to, MemoryOperand::with_base_displ(Register::RAX, offset))
 }
 
 /// Loads the integer argument of this number.
@@ -147,10 +187,10 @@ fn argument(number: u8) -> Result<Instruction, IcedError> {
     Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(offset))
 }
 
-/// Makes rax point to a zero if it is null, as for an optional argument that is absent.
-fn unless_null() -> Result<[Instruction; 3], IcedError> {
+/// Makes rax plus an offset point to a zero if rax is null, as for an optional argument that is absent.
+fn unless_null(offset: i64) -> Result<[Instruction; 3], IcedError> {
     static ZERO: u64 = 0;
-    let zero = (&raw const ZERO).expose_provenance() as u64;
+    let zero = ((&raw const ZERO).expose_provenance() as u64).wrapping_add_signed(-offset);
     Ok([
         Instruction::with2(Code::Mov_r64_imm64, Register::RDX, zero)?,
         Instruction::with2(Code::Test_rm64_r64, Register::RAX, Register::RAX)?,

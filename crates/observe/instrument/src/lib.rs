@@ -12,6 +12,7 @@ mod armed_callbacks;
 mod asm;
 mod capture;
 mod context;
+mod frame;
 pub mod guard;
 pub mod live;
 mod near;
@@ -23,9 +24,11 @@ pub mod site;
 mod stub;
 mod thread;
 
+pub use frame::Passage;
 pub use near::Mappings;
 pub use probes::Instrument;
 pub use site::{
-    Attribute, Callback, Refusal, Site, SiteEvent, StartError, ThreadHooks, ValueSource,
+    Attribute, Callback, N_WAY_STEPS_MAX, Refusal, Site, SiteEvent, StartError, ThreadHooks,
+    ValueSource, Way, WayStart,
 };
 pub use thread::{ThreadWords, forget_thread};

@@ -21,6 +21,7 @@ mod start;
 mod threads;
 
 pub use handlers::{RedirectCounts, redirect_counts};
+pub(crate) use start::guard_loads;
 pub use start::{chain_trap_handler, is_ours, open_signals, release, reserve, start, warning};
 
 use crate::site::Refusal;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "called by machine code, and by unwinders")]
 
 use crate::context::{COUNT_EXIT, Context, EXIT, thunk};
+use crate::frame::Passage;
 use crate::shadow;
 use crate::site::{Attribute, StartError, ThreadHooks, ValueSource};
 use crate::thread::{self, Errno};
@@ -46,21 +47,21 @@ pub(crate) extern "C" fn attach() -> *mut RingCursor {
     errno.give_back(cursor)
 }
 
-/// Carries out the actions at an entry.
-pub(crate) extern "C" fn act_at_entry(context: &Context, hit: u64) {
-    act(context, ProbePoint::Entry, hit);
+/// Carries out the actions at an entry; `frame` is the frame of the code that calls this.
+pub(crate) extern "C" fn act_at_entry(context: &Context, hit: u64, frame: &u64) {
+    act(context, ProbePoint::Entry, hit, Some(frame));
 }
 
 /// Carries out the actions at an exit.
 pub(crate) extern "C" fn act_at_exit(context: &Context, hit: u64) {
-    act(context, ProbePoint::Exit, hit);
+    act(context, ProbePoint::Exit, hit, None);
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
-fn act(context: &Context, place: ProbePoint, hit: u64) {
+fn act(context: &Context, place: ProbePoint, hit: u64, frame: Option<&u64>) {
     let errno = Errno::keep();
     if let Some(actions) = context.actions() {
-        actions.act(place, hit as u32);
+        actions.act(place, &Passage::new(hit as u32, frame));
     }
     errno.give_back(());
 }
@@ -167,6 +168,7 @@ fn add(counter: *const AtomicU64, by: u64) {
     counter.store(counter.load(Ordering::Relaxed) + by, Ordering::Relaxed);
 }
 
+/// Reads a variable; what lies behind pointers is 0 here, where no fault may happen.
 fn read(attribute: Attribute) -> u64 {
     let ValueSource::Global(address) = attribute.source else { return 0 };
     let mut bytes = [0; 8];

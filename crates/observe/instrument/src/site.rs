@@ -1,5 +1,6 @@
 //! Interface of this crate: sites with their events and attributes, refusals, actions.
 
+use crate::frame::Passage;
 use events::ValueType;
 use ring::RingCursor;
 use thiserror::Error;
@@ -59,6 +60,38 @@ pub enum ValueSource {
     Float(u8),
     /// Return value.
     Returned,
+    /// Number at the end of a way through pointers; 0 if one of them is null or leads nowhere.
+    Reached(Way),
+}
+
+/// Way through pointers to a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Source of the first address.
+    pub start: WayStart,
+    /// Number of offsets that are used.
+    pub n_steps: u8,
+    /// Bytes to add to the first address, and to each address that lies where the offset before led.
+    pub offsets: [i32; N_WAY_STEPS_MAX],
+}
+
+/// Largest number of steps of a [`Way`].
+pub const N_WAY_STEPS_MAX: usize = 4;
+
+/// Source of the first address of a way.
+#[derive(Clone, Copy, Debug)]
+pub enum WayStart {
+    /// Pointer argument, at an entry, numbered as [`ValueSource::Integer`].
+    Argument(u8),
+    /// This address.
+    Address(usize),
+}
+
+impl Way {
+    /// Offsets in use.
+    pub fn offsets(&self) -> &[i32] {
+        self.offsets.get(..self.n_steps.into()).unwrap_or(&self.offsets)
+    }
 }
 
 /// Callbacks that give threads their rings.
@@ -230,8 +263,8 @@ pub enum StartError {
 }
 
 /// Callback of an action, called by the thread that passes a site, with all registers saved: it may call functions of
-/// the program. Takes the number of the passage; returns whether to stay armed.
-pub type Callback = Box<dyn FnMut(u32) -> bool + Send>;
+/// the program. Returns whether to stay armed.
+pub type Callback = Box<dyn FnMut(&Passage<'_>) -> bool + Send>;
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,11 @@
 //! Generated code of a site, in near memory: the stub, which jumps to the routine, executes the displaced instructions
 //! and jumps back; and the code that reads the attributes.
 
-use crate::capture::{Moment, capture};
+use crate::capture::{Capture, Moment, capture};
+use crate::live;
 use crate::near::Arena;
 use crate::plan::{ProbePlan, is_call};
-use crate::site::{Refusal, Site};
+use crate::site::{Attribute, N_WAY_STEPS_MAX, Refusal, Site, ValueSource};
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, IcedError, Instruction, InstructionBlock,
     MemoryOperand, Register,
@@ -14,8 +15,14 @@ use iced_x86::{
 pub(crate) fn n_code_bytes_max(site: &Site) -> usize {
     let points = [&site.entry, &site.exit].into_iter().flatten();
     let n_attributes: usize = points.map(|point| point.attributes.len()).sum();
-    512 + 64 * (n_attributes + 16)
+    let attributes = [&site.entry, &site.exit].into_iter().flatten();
+    let attributes = attributes.flat_map(|point| &point.attributes);
+    let is_reached = |it: &&Attribute| matches!(it.source, ValueSource::Reached(_));
+    512 + 64 * (n_attributes + 16) + N_REACH_BYTES * attributes.filter(is_reached).count()
 }
+
+/// Upper bound of three times the code that follows pointers to an attribute, in bytes.
+const N_REACH_BYTES: usize = 3 * (16 + 32 * N_WAY_STEPS_MAX);
 
 /// Addresses of the code that reads the attributes of a site; 0 without attributes.
 #[derive(Debug)]
@@ -40,13 +47,15 @@ pub(crate) struct Stub {
 pub(crate) fn write_capture_code(site: &Site, arena: &mut Arena) -> Result<CaptureCode, Refusal> {
     let mut write = |point: &Option<crate::site::SiteEvent>, moment| {
         let Some(point) = point else { return Ok(0) };
-        let code = capture(&point.attributes, point.event, moment)
+        let capture = capture(&point.attributes, point.event, moment)
             .map_err(|error| immovable(site.function, &error))?;
-        if code.is_empty() {
+        if capture.code.is_empty() {
             return Ok(0);
         }
         let address = arena.next_code();
-        let bytes = encode(&code, address).map_err(|error| immovable(site.function, &error))?;
+        let (bytes, loads) =
+            encode_guarded(&capture, address).map_err(|error| immovable(site.function, &error))?;
+        live::guard_loads(&loads)?;
         arena.add_code(&bytes);
         Ok(address)
     };
@@ -124,6 +133,24 @@ fn as_jump(call: &Instruction) -> Result<Vec<Instruction>, IcedError> {
         code.push(jump);
     }
     Ok(code)
+}
+
+/// Address of a load that may fault, and of the instruction after it.
+type GuardedLoad = (usize, usize);
+
+/// Encodes; also returns the address of each load that may fault, and of the instruction after it.
+fn encode_guarded(
+    capture: &Capture,
+    address: usize,
+) -> Result<(Vec<u8>, Vec<GuardedLoad>), IcedError> {
+    let block = InstructionBlock::new(&capture.code, address as u64);
+    let options = BlockEncoderOptions::RETURN_NEW_INSTRUCTION_OFFSETS;
+    let encoded = BlockEncoder::encode(64, block, options)?;
+    let place =
+        |at: usize| encoded.new_instruction_offsets.get(at).map(|at| address + *at as usize);
+    let guarded = capture.guarded.iter();
+    let loads = guarded.filter_map(|at| Some((place(*at)?, place(*at + 1)?))).collect();
+    Ok((encoded.code_buffer, loads))
 }
 
 fn encode(code: &[Instruction], address: usize) -> Result<Vec<u8>, IcedError> {

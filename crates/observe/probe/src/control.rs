@@ -14,7 +14,9 @@ mod control_thread;
 mod library;
 mod modules;
 mod problem;
+mod reached;
 mod sites;
+mod variable;
 
 use crate::{collector, levers, monitoring, thread, watch};
 use actions::Actions;

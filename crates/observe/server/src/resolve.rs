@@ -10,12 +10,14 @@ mod patterns;
 mod sites;
 
 use app_description::{
-    Application, ChangeKind, FunctionFacts, Passed, ProgramNames, RankSet, TuningPoint,
-    VariableFacts,
+    Application, ChangeKind, FunctionFacts, Passed, ProgramNames, RankSet, ReachedFacts,
+    TuningPoint, VariableFacts,
 };
 use sites::{Sites, look_up};
 use std::path::PathBuf;
-use symbols::{Access, AccessKind, Function, LookupError, Parameter, Passing, Program};
+use symbols::{
+    Access, AccessKind, Function, LookupError, Parameter, Passing, Program, Reached, ReachedBase,
+};
 use thiserror::Error;
 use tuner::plan::{PlannedChange, PlannedPoint, TuningPlan};
 use wire::control::Replacement;
@@ -124,8 +126,14 @@ fn planned(
     sites.site(site).is_sync = true;
     let change = match &point.change {
         ChangeKind::Variable(name) => {
-            let variable = look_up(part, program.variable(name))?;
-            PlannedChange::Set { at: sites.variable(&variable) }
+            let function = look_up(part, program.function(&point.sync_function))?;
+            match look_up(part, sites.way(name, function))? {
+                Some(way) => PlannedChange::SetReached { way },
+                None => {
+                    let variable = look_up(part, program.variable(name))?;
+                    PlannedChange::Set { at: sites.variable(&variable) }
+                }
+            }
         }
         ChangeKind::Call(name) => {
             let function = look_up(part, program.function(name))?;
@@ -183,6 +191,15 @@ impl ProgramNames for Names<'_> {
         let symbols::Variable { type_name, kind, n_bytes, .. } = variable;
         let not_settable = self.program.variable(name).err().map(|error| error.to_string());
         Ok(VariableFacts { type_name, kind, n_bytes, not_settable })
+    }
+
+    fn reached(&self, name: &str, function: &str) -> Result<Option<ReachedFacts>, String> {
+        let Ok(function) = self.program.function(function) else { return Ok(None) };
+        let found = self.program.reached(function, name).map_err(|error| error.to_string())?;
+        Ok(found.map(|Reached { base, kind, type_name, .. }| {
+            let is_of_argument = matches!(base, ReachedBase::Argument(_));
+            ReachedFacts { type_name, kind, is_of_argument }
+        }))
     }
 
     fn unseen(&self, variable: &str, function: &str) -> Option<String> {

@@ -20,7 +20,8 @@ mod resolver;
 
 pub use demangle::demangle;
 pub use program::{
-    Access, AccessKind, Cached, EmbeddedVariable, Function, Inlined, LookupError, NotProbeable,
-    Parameter, Passing, Program, ProgramError, Returned, SourceLine, Variable, embedded_variable,
+    Access, AccessKind, Cached, EmbeddedVariable, Function, Inlined, LookupError, N_STEPS_MAX,
+    NotProbeable, Parameter, Passing, Program, ProgramError, Reached, ReachedBase, Returned,
+    SourceLine, Variable, embedded_variable, first_value, members_of_arguments,
 };
 pub use resolver::{Detail, Resolver};

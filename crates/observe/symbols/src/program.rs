@@ -29,14 +29,17 @@ mod names;
 mod parameters;
 mod passing;
 mod path;
+mod reach;
 mod readers;
 mod survey;
 mod types;
+mod walk;
 
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
 pub use globals::Variable;
 pub use image::embedded::{EmbeddedVariable, embedded_variable};
+pub use reach::{N_STEPS_MAX, Reached, ReachedBase};
 pub use readers::{Access, AccessKind, Cached};
 
 use index::Absent;
@@ -129,12 +132,17 @@ impl Program {
     }
 
     /// Returns the linked library that may hold the code of a program which only starts it: the one that calls most
-    /// functions of MPI, and more than the program itself.
+    /// functions of MPI, and more than the program itself, which is smaller.
     pub fn library_of_code(&self) -> Option<&Path> {
         let n_own = n_mpi_functions(&self.own).unwrap_or_default();
+        let own_bytes = self.own.image.n_code_bytes();
         let libraries = self.libraries().iter().filter_map(|module| {
             let n_called = n_mpi_functions(module)?;
-            (n_own < n_called).then_some((n_called, &*module.image.path))
+            let name = module.image.path.file_name().unwrap_or_default();
+            // The MPI library's own interfaces for languages, such as `libmpi_cxx`.
+            let is_mpi = name.as_encoded_bytes().starts_with(b"libmpi");
+            let is_larger = n_own < n_called && own_bytes < module.image.n_code_bytes();
+            (is_larger && !is_mpi).then_some((n_called, &*module.image.path))
         });
         libraries.max_by_key(|(n_called, _)| *n_called).map(|(_, path)| path)
     }
@@ -159,8 +167,15 @@ impl Program {
     /// # Errors
     /// When there is no such function at a single place, with the reason.
     pub fn function(&self, name: &str) -> Result<&Function, LookupError> {
-        for module in self.modules() {
-            if let Some(found) = module.function(name)? {
+        if let Some(found) = self.own.function(name)? {
+            return Ok(found);
+        }
+        // One of a library with the same name is another function.
+        if self.own.has_inlined(name) {
+            return Err(self.no_function(name));
+        }
+        for library in self.libraries() {
+            if let Some(found) = library.function(name)? {
                 return Ok(found);
             }
         }
@@ -200,6 +215,41 @@ impl Program {
             }
         }
         Err(self.no_variable(name))
+    }
+
+    /// Returns the number that a name such as `sim->box.cutoff` means at a function: `sim` is an argument of the function,
+    /// or else a pointer variable. `None` if the name follows no pointer.
+    ///
+    /// # Errors
+    /// When there is no such number, with the reason.
+    pub fn reached(&self, function: &Function, name: &str) -> Result<Option<Reached>, LookupError> {
+        if let Some(found) = self.holder(&function.module).reached_from_argument(function, name)? {
+            return Ok(Some(found));
+        }
+        for module in self.modules() {
+            if let Some(found) = module.reached_from_variable(name)? {
+                return Ok(Some(found));
+            }
+        }
+        let Some((base, _)) = name.split_once("->") else { return Ok(None) };
+        let parameters = function.parameters.iter().flatten();
+        Err(LookupError::NoArgument {
+            base: base.to_owned(),
+            function: function.name.clone(),
+            arguments: parameters.map(|parameter| parameter.name.clone()).collect(),
+        })
+    }
+
+    /// Returns the numbers at fixed places that the program's debug information describes: variables, and members of
+    /// structures.
+    pub fn numbers(&self) -> Vec<Variable> {
+        self.own.numbers()
+    }
+
+    /// Returns the instructions of these functions that refer to a variable, by address.
+    pub fn accesses_in(&self, variable: &Variable, functions: &[Function]) -> Vec<Access> {
+        let module = self.holder(&variable.module);
+        readers::accesses(&module.image, functions, variable)
     }
 
     /// Returns the instructions that refer to a variable, in the file that defines it, by address.
@@ -314,6 +364,18 @@ impl Program {
         let near = near(name, names);
         LookupError::Unknown { name: name.to_owned(), program: self.path().into(), near }
     }
+}
+
+/// Returns the numbers in the structures that arguments of a function of the program point to.
+pub fn members_of_arguments(program: &Program, function: &Function) -> Vec<Reached> {
+    program.holder(&function.module).members_of_arguments(function)
+}
+
+/// Returns the value that a variable of the program has in its file; 0 where the file has only its size.
+pub fn first_value(program: &Program, variable: &Variable) -> Option<events::Value> {
+    let kind = variable.kind?;
+    let image = &program.holder(&variable.module).image;
+    Some(kind.value(image.bits_at(variable.address, kind.n_bytes())?))
 }
 
 /// Returns the number of MPI functions that a file calls; `None` for an MPI library.

@@ -77,7 +77,9 @@ impl Actions {
         let planned = plan.points.get(point)?;
         let given = || self.given.get(&(point, rank)).copied();
         Some(match planned.change {
-            PlannedChange::Set { .. } | PlannedChange::Lever(_) => planned.kind.value(bits),
+            PlannedChange::Set { .. }
+            | PlannedChange::SetReached { .. }
+            | PlannedChange::Lever(_) => planned.kind.value(bits),
             PlannedChange::Replace { .. } | PlannedChange::Load { .. } => {
                 given().unwrap_or(Value::Int(0))
             }
@@ -104,9 +106,9 @@ impl Actions {
             if repeats && is_later { self.repeating.insert((point, rank), action) } else { None };
         let planned = plan.points.get(point)?;
         let new = match planned.change {
-            PlannedChange::Set { .. } | PlannedChange::Lever(_) => {
-                Some(planned.kind.value(done.new))
-            }
+            PlannedChange::Set { .. }
+            | PlannedChange::SetReached { .. }
+            | PlannedChange::Lever(_) => Some(planned.kind.value(done.new)),
             _ => asked,
         };
         let failure = i32::try_from(done.failure).ok().filter(|errno| *errno != 0);

@@ -4,7 +4,7 @@ use app_description::{Application, RankSet};
 use events::{Lever, ProbePoint, Value, ValueType};
 use wire::Order;
 use wire::control::{
-    ActionEffect, LEVER_SITE, Location, Module, N_SITES_MAX, Replacement, Site, SitePoint,
+    ActionEffect, LEVER_SITE, Location, Module, N_SITES_MAX, Replacement, Site, SitePoint, Way,
 };
 use wire::facts::{EventFacts, ProbedFunction};
 
@@ -51,6 +51,11 @@ pub enum PlannedChange {
         /// Location of the variable.
         at: Location,
     },
+    /// Sets a number that is reached through a pointer.
+    SetReached {
+        /// Way to the number.
+        way: Way,
+    },
     /// Calls a function with the value as its only argument.
     Call {
         /// Location of the function.
@@ -81,6 +86,9 @@ impl PlannedPoint {
         match &self.change {
             PlannedChange::Set { at } => {
                 bits.map(|_| ActionEffect::Set { at: *at, kind: self.kind, value })
+            }
+            PlannedChange::SetReached { way } => {
+                bits.map(|_| ActionEffect::SetReached { way: *way, kind: self.kind, value })
             }
             PlannedChange::Call { function, returns } => bits.map(|_| ActionEffect::Call {
                 function: *function,

@@ -61,6 +61,31 @@ pub enum ValueOrigin {
     Float(u8),
     /// Return value in rax or xmm0, at an exit.
     Returned,
+    /// Number at the end of a way through pointers; 0 if a pointer on the way is null or leads nowhere.
+    Reached(Way),
+}
+
+/// Way through pointers to a number, such as `sim->box.cutoff`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Way {
+    /// Source of the first address.
+    pub start: WayStart,
+    /// Number of offsets that are used.
+    pub n_steps: u8,
+    /// Bytes to add to the first address, and to each address that lies where the offset before led.
+    pub offsets: [i32; N_WAY_STEPS_MAX],
+}
+
+/// Largest number of steps of a [`Way`].
+pub const N_WAY_STEPS_MAX: usize = 4;
+
+/// Source of the first address of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WayStart {
+    /// Pointer argument, at an entry, numbered as [`ValueOrigin::Integer`].
+    Argument(u8),
+    /// A variable at this location.
+    Variable(Location),
 }
 
 /// Attribute of an event.
@@ -141,6 +166,16 @@ pub enum ActionEffect {
         lever: Lever,
         /// New value; 0 as the process was found.
         value: i64,
+    },
+    /// Sets the number at the end of a way, at the first passage at which it leads to one. The value that was found there
+    /// first is only given back to the same object.
+    SetReached {
+        /// Way to the number.
+        way: Way,
+        /// Type of the number.
+        kind: ValueType,
+        /// New value.
+        value: Value,
     },
 }
 

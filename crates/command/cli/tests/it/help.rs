@@ -4,7 +4,7 @@ use crate::sintonia::{CommandOutput, Sandbox};
 
 #[test]
 fn every_subcommand_explains_itself() {
-    let subcommands = "run tune learnt experiment report export doctor functions messages netbench tunlets new new-tunlet fit predict \
+    let subcommands = "run tune learnt experiment report export doctor functions suggest messages netbench tunlets new new-tunlet fit predict \
          validate malleable resize slurm-policy node submit nodes tasks cancel explain";
     let nested = [
         "learnt show",

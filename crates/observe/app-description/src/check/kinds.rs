@@ -1,8 +1,8 @@
 //! Types from debug information, checked against types declared in the description.
 
 use crate::description::{Application, AttributeSource, ChangeKind};
-use crate::program::{FunctionFacts, Passed, ProgramNames};
-use events::ValueType;
+use crate::program::{FunctionFacts, Passed, ProgramNames, ReachedFacts};
+use events::{ProbePoint, ValueType};
 
 /// Reason why a type cannot be determined.
 #[derive(Debug)]
@@ -32,7 +32,9 @@ pub fn complete(application: &Application, program: &dyn ProgramNames) -> Applic
         for attribute in &mut event.attributes {
             let kinds = Kinds { program, declared: attribute.kind };
             let kind = match &attribute.source {
-                AttributeSource::Variable(name) => kinds.of_variable(name),
+                AttributeSource::Variable(name) => {
+                    kinds.of_variable(name, &event.function, event.place)
+                }
                 AttributeSource::Argument(place) => {
                     kinds.of_argument(&event.function, &facts, *place)
                 }
@@ -44,7 +46,9 @@ pub fn complete(application: &Application, program: &dyn ProgramNames) -> Applic
     for point in &mut application.tuning_points {
         let kinds = Kinds { program, declared: point.kind };
         let kind = match &point.change {
-            ChangeKind::Variable(name) => kinds.of_variable(name).ok(),
+            ChangeKind::Variable(name) => {
+                kinds.of_variable(name, &point.sync_function, point.sync_place).ok()
+            }
             ChangeKind::Call(name) => {
                 let facts = program.function(name).unwrap_or_default();
                 kinds.of_only_argument(name, &facts).ok()
@@ -57,8 +61,36 @@ pub fn complete(application: &Application, program: &dyn ProgramNames) -> Applic
     application
 }
 
+/// Returns what a name means at a function, if it follows a pointer; a variable that can be named without is preferred.
+pub(super) fn reached(
+    program: &dyn ProgramNames,
+    name: &str,
+    function: &str,
+) -> Result<Option<ReachedFacts>, String> {
+    if !name.contains("->") && program.variable(name).is_ok() {
+        return Ok(None);
+    }
+    program.reached(name, function)
+}
+
 impl Kinds<'_> {
-    pub(super) fn of_variable(&self, name: &str) -> Result<ValueType, NoKind> {
+    /// Returns the type of a variable, or of a number that is reached through a pointer at this place of a function.
+    pub(super) fn of_variable(
+        &self,
+        name: &str,
+        function: &str,
+        place: ProbePoint,
+    ) -> Result<ValueType, NoKind> {
+        if let Some(reached) = reached(self.program, name, function)? {
+            if reached.is_of_argument && place == ProbePoint::Exit {
+                return Err(format!(
+                    "`{name}` begins at an argument of `{function}`, which is gone at its exit; use the entry"
+                )
+                .into());
+            }
+            let is = format!("`{name}` has the type `{}`", reached.type_name);
+            return self.agreed(Some(reached.kind), &is);
+        }
         let variable = self.program.variable(name)?;
         if variable.kind.is_some() {
             let is = format!("`{name}` has the type `{}`", variable.type_name);

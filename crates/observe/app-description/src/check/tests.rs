@@ -1,7 +1,7 @@
 //! Tests with one line per problem, against a program with a few names.
 
 use super::check as problems_of;
-use crate::{FunctionFacts, Passed, ProgramNames, VariableFacts, complete, read};
+use crate::{FunctionFacts, Passed, ProgramNames, ReachedFacts, VariableFacts, complete, read};
 use events::ValueType;
 
 /// `step(int, grid)` is never inlined, `small(double)` is partly inlined, `kernel` has no debug information.
@@ -58,6 +58,18 @@ impl ProgramNames for Fire {
         }
     }
 
+    fn reached(&self, name: &str, function: &str) -> Result<Option<ReachedFacts>, String> {
+        let (type_name, kind) = ("double".to_owned(), ValueType::F64);
+        match (name, function) {
+            ("grid->dx", "step") => {
+                Ok(Some(ReachedFacts { type_name, kind, is_of_argument: true }))
+            }
+            ("field->dt", _) => Ok(Some(ReachedFacts { type_name, kind, is_of_argument: false })),
+            _ if name.contains("->") => Err(format!("`{function}` has no argument of `{name}`")),
+            _ => Ok(None),
+        }
+    }
+
     fn unseen(&self, variable: &str, function: &str) -> Option<String> {
         let is_hoisted = variable == "hoisted" && function == "step";
         is_hoisted.then(|| "`main` reads `hoisted` before its loop; make it `volatile`".to_owned())
@@ -83,6 +95,32 @@ fn check_all(head: &str, pairs: &str) {
 
 const EVENT: &str = "[[event]]\nname = 'e'\nactor = 'all'\n";
 const POINT: &str = "[[tuning_point]]\nname = 'p'\nactor = 'all'\n";
+
+#[test]
+fn members_behind_pointers_are_checked_at_their_function() {
+    check_all(
+        EVENT,
+        "
+        function = 'step'; at = 'entry'; attributes = [{ name = 'dx', variable = 'grid->dx' }, 'field->dt']
+          no problem
+        function = 'step'; at = 'exit'; attributes = ['field->dt']
+          no problem
+        function = 'step'; at = 'exit'; attributes = ['grid->dx']
+          9: 'grid->dx': attribute `grid->dx` of event `e`: `grid->dx` begins at an argument of `step`, which is gone at its exit; use the entry
+        function = 'retune'; at = 'entry'; attributes = ['grid->dx']
+          9: 'grid->dx': attribute `grid->dx` of event `e`: `retune` has no argument of `grid->dx`
+        ",
+    );
+    check_all(
+        POINT,
+        "
+        variable = 'grid->dx'; range = [0, 1]; at = { function = 'step', at = 'entry' }
+          no problem
+        variable = 'grid->dx'; range = [0, 1]; at = { function = 'step', at = 'exit' }
+          7: 'grid->dx': tuning point `p`: `grid->dx` begins at an argument of `step`, which is gone at its exit; use the entry
+        ",
+    );
+}
 
 #[test]
 fn what_is_there_is_no_problem() {

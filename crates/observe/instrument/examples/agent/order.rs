@@ -26,10 +26,10 @@ pub(crate) fn carry_out(orders: &str, probes: &Instrument, table: &Table) {
             // `set FUNCTION VARIABLE VALUE HIT [exit]`: sets a variable of 32 bits.
             ["set", function, variable, value, at_hit, ref exit @ ..] => {
                 let (address, value) = (table.variable(variable), value.parse().unwrap());
-                let act = Box::new(move |hit| {
+                let act = Box::new(move |passage: &instrument::Passage<'_>| {
                     // SAFETY: a variable of the program of this size.
                     unsafe { std::ptr::with_exposed_provenance_mut::<i32>(address).write(value) };
-                    report::note(&format!("set {value} at {hit}"));
+                    report::note(&format!("set {value} at {}", passage.hit));
                     false
                 });
                 let (id, at_hit) = (table.function(function) as u32, at_hit.parse().unwrap());
@@ -39,10 +39,10 @@ pub(crate) fn carry_out(orders: &str, probes: &Instrument, table: &Table) {
             // `call FUNCTION CALLEE HIT [exit]`: calls a function without arguments that returns a `double`.
             ["call", function, callee, at_hit, ref exit @ ..] => {
                 let address = table.functions[table.function(callee)].address;
-                let act = Box::new(move |hit| {
+                let act = Box::new(move |passage: &instrument::Passage<'_>| {
                     // SAFETY: a function of the program of this type.
                     let callee: extern "C" fn() -> f64 = unsafe { std::mem::transmute(address) };
-                    report::note(&format!("called {} at {hit}", callee()));
+                    report::note(&format!("called {} at {}", callee(), passage.hit));
                     false
                 });
                 let (id, at_hit) = (table.function(function) as u32, at_hit.parse().unwrap());

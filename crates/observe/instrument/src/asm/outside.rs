@@ -3,7 +3,7 @@
 use crate::passage::{XSAVE_BYTES, XSAVE_MASK};
 use std::arch::global_asm;
 
-// Calls the function in rax with r10 and r12 as arguments; its result is in rax. Preserves all but rax and rdx.
+// Calls the function in rax with r10, r12 and its own frame as arguments; its result is in rax. Preserves all but rax and rdx.
 global_asm!(
     ".pushsection .text.sintonia_outside, \"ax\", @progbits",
     ".hidden sintonia_outside_body",
@@ -44,6 +44,8 @@ global_asm!(
     "xor edx, edx",
     "mov eax, dword ptr [rip + {mask}]",
     "xsave64 [rsp]",
+    // From here an action finds the arguments of the function (`frame::Passage`).
+    "mov rdx, rbp",
     "cld",
     "call r11",
     "mov r11, rax",

@@ -32,6 +32,8 @@ const RAX: usize = libc::REG_RAX as usize;
 pub(super) static TRAPS: Redirects = Redirects::new();
 /// Copies by address of the displaced instruction, during a pass; 0 otherwise.
 pub(super) static COPIES: Redirects = Redirects::new();
+/// Instructions to continue at, by the address of a load of ours that may fault.
+pub(super) static LOADS: Redirects = Redirects::new();
 /// Number of the last pass whose request each place has acknowledged.
 pub(super) static ACKNOWLEDGED: [AtomicUsize; N_REQUESTS_MAX] =
     [const { AtomicUsize::new(0) }; N_REQUESTS_MAX];
@@ -87,6 +89,23 @@ pub(super) extern "C" fn on_trap(signal: i32, info: *mut siginfo_t, context: *mu
         }
     }
     pass_on(signal, info, context);
+}
+
+/// Handler of faults: a load of ours finds 0 and goes on. Other faults are the program's.
+pub(super) extern "C" fn on_fault(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes the structure that it has filled in.
+    let is_fault = 0 < unsafe { (*info).si_code };
+    if is_fault && let Some(next) = LOADS.target(register(context, RIP)) {
+        set_register(context, RAX, 0);
+        set_register(context, RIP, next);
+        return;
+    }
+    let handler = signals::program_actions(signal).get().handler;
+    let is_deadly = is_fault && [libc::SIG_DFL, libc::SIG_IGN].contains(&handler);
+    // The instruction faults again, and the process ends there, as it would have.
+    if !(is_deadly && KernelSigaction::default().set(signal).is_ok()) {
+        pass_on(signal, info, context);
+    }
 }
 
 /// Handler of the request: leaves displaced instructions, and acknowledges.

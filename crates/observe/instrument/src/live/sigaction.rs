@@ -57,6 +57,11 @@ impl KernelSigaction {
         }
     }
 
+    /// Returns the action on the stack that the program has for signals, if it has one: its own stack may be the cause.
+    pub(super) fn on_own_stack(self) -> Self {
+        Self { flags: self.flags | libc::SA_ONSTACK as usize, ..self }
+    }
+
     /// Returns the action with a restorer, as the program's library would have set one.
     pub(super) fn with_restorer(self) -> Self {
         let is_function = ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler);

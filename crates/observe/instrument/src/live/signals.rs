@@ -1,11 +1,11 @@
-//! The two signals that changing code needs, and the program's own actions for them.
+//! The two signals that changing code needs, those of faults where our own loads may fault, and the program's own actions for them.
 //!
 //! # Invariants
 //! - The program's own action for one of our signals is kept, and receives the signals that are not ours.
 //! - Handlers read without a lock, and may interrupt a writer.
 
 use super::sigaction::{KernelSigaction, bit};
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Maximum number of different actions that a program may set for one signal in its life.
 const N_ACTIONS: usize = 64;
@@ -15,7 +15,11 @@ const BEING_WRITTEN: u32 = 1;
 const WRITTEN: u32 = 2;
 
 static QUIESCE_SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// Whether faults of our own loads have to be survived.
+static IS_GUARDING: AtomicBool = AtomicBool::new(false);
 static OF_TRAP: ProgramActions = ProgramActions::new();
+static OF_SEGMENT: ProgramActions = ProgramActions::new();
+static OF_BUS: ProgramActions = ProgramActions::new();
 static OF_QUIESCE: ProgramActions = ProgramActions::new();
 
 /// Signal of a trap in the code.
@@ -39,17 +43,36 @@ pub(super) fn choose_quiesce_signal() -> Option<i32> {
     Some(quiesce_signal())
 }
 
+/// Signals of faults, which are ours once a load may fault.
+pub(super) const FAULTS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+/// Takes the signals of faults from now on; returns whether they were not taken before.
+pub(super) fn begin_guarding() -> bool {
+    !IS_GUARDING.swap(true, Ordering::AcqRel)
+}
+
+/// Returns whether the signals of faults are ours.
+pub(super) fn is_guarding() -> bool {
+    IS_GUARDING.load(Ordering::Acquire)
+}
+
 /// Set of our signals.
 pub(super) fn ours() -> u64 {
+    let faults = if is_guarding() { bit(FAULTS[0]) | bit(FAULTS[1]) } else { 0 };
     match quiesce_signal() {
         0 => 0,
-        signal => bit(TRAP) | bit(signal),
+        signal => bit(TRAP) | bit(signal) | faults,
     }
 }
 
 /// The program's actions for one of our signals.
 pub(super) fn program_actions(signal: i32) -> &'static ProgramActions {
-    if signal == TRAP { &OF_TRAP } else { &OF_QUIESCE }
+    match signal {
+        TRAP => &OF_TRAP,
+        libc::SIGSEGV => &OF_SEGMENT,
+        libc::SIGBUS => &OF_BUS,
+        _ => &OF_QUIESCE,
+    }
 }
 
 /// Actions of the program for one signal, kept for handlers.

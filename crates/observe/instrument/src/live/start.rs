@@ -1,10 +1,10 @@
-//! Our two signals: taken at the start, and kept unblocked until they are released to the program.
+//! Our signals: taken at the start, and kept unblocked until they are released to the program.
 #![allow(unsafe_code, reason = "reads and writes what the program passes")]
 
-use super::handlers::{on_quiesce, on_trap};
+use super::handlers::{LOADS, on_fault, on_quiesce, on_trap};
 use super::sigaction::{KernelSigaction, bit, change_mask};
 use super::{barrier, errno, signals};
-use crate::site::StartError;
+use crate::site::{Refusal, StartError};
 use std::ffi::c_int;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -123,11 +123,36 @@ fn prepare() -> Result<(), StartError> {
     Ok(())
 }
 
-fn ours() -> [(c_int, KernelSigaction); 2] {
+fn ours() -> impl Iterator<Item = (c_int, KernelSigaction)> {
+    let faults = signals::FAULTS.into_iter().filter(|_| signals::is_guarding());
     [
         (signals::TRAP, KernelSigaction::ours(on_trap)),
         (signals::quiesce_signal(), KernelSigaction::ours(on_quiesce)),
     ]
+    .into_iter()
+    .chain(faults.map(|signal| (signal, KernelSigaction::ours(on_fault).on_own_stack())))
+}
+
+/// Makes loads survive faults: each continues at the second address, with 0 in rax. The caller makes sure that no other
+/// thread does so.
+///
+/// # Errors
+/// If the signals of faults cannot be taken.
+pub(crate) fn guard_loads(loads: &[(usize, usize)]) -> Result<(), Refusal> {
+    if loads.is_empty() {
+        return Ok(());
+    }
+    if signals::begin_guarding() {
+        for (signal, ours) in ours() {
+            take(signal, ours).map_err(|_| Refusal::NotStarted)?;
+        }
+        open_handlers();
+        change_mask(libc::SIG_UNBLOCK, signals::ours());
+    }
+    for (load, next) in loads {
+        LOADS.insert(*load, *next);
+    }
+    Ok(())
 }
 
 /// Sets our action for a signal, and keeps the program's action.

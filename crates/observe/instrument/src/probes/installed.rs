@@ -6,7 +6,7 @@ use crate::context::{self, Context, PointContext};
 use crate::live::Patch;
 use crate::near::{Mappings, NearArenas};
 use crate::plan::{Body, EntryPatch, ProbePlan, plan};
-use crate::site::{Attribute, Refusal, Site, SiteEvent, ValueSource};
+use crate::site::{Attribute, Refusal, Site, SiteEvent, ValueSource, Way, WayStart};
 use crate::{live, stub};
 use events::ProbePoint;
 use events::function::N_VALUES;
@@ -104,7 +104,12 @@ fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
         return refuse("returned value", "entry");
     }
     let is_argument = |source: &ValueSource| {
-        matches!(source, ValueSource::Integer(_) | ValueSource::Referred(_) | ValueSource::Float(_))
+        let is_first = |way: &Way| matches!(way.start, WayStart::Argument(_));
+        match source {
+            ValueSource::Integer(_) | ValueSource::Referred(_) | ValueSource::Float(_) => true,
+            ValueSource::Reached(way) => is_first(way),
+            ValueSource::Global(_) | ValueSource::Returned => false,
+        }
     };
     if at_exit.iter().any(is_argument) {
         return refuse("argument", "exit");

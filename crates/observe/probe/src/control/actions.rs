@@ -10,14 +10,16 @@
 //!   control thread; records that find no room in either are counted as dropped.
 #![allow(unsafe_code, reason = "keeps errno, and the state of the calling thread")]
 
-use super::change::{ChangeOutcome, CheckedChange};
+use super::change::CheckedChange;
 use super::modules::Modules;
 use super::problem::OrderError;
+use super::reached::Objects;
 use super::sites::Sites;
+use super::variable::ChangeOutcome;
 use super::wake;
 use crate::{monitoring, probes, thread};
 use events::{ActionRecord, FunctionKind, ProbePoint};
-use instrument::Instrument;
+use instrument::{Instrument, Passage};
 use ring::clock;
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
@@ -72,6 +74,8 @@ unsafe impl Sync for PendingRecord {}
 #[derive(Debug, Default)]
 pub(crate) struct Actions {
     actions: HashMap<u64, Arc<Action>>,
+    /// Objects in which numbers were set through pointers.
+    objects: Objects,
     /// Numbers of the latest finished actions, and how often each was carried out.
     finished: VecDeque<(u64, u32)>,
 }
@@ -91,7 +95,7 @@ impl Actions {
             if let control::ActionEffect::Replace { site, .. } = change {
                 sites.check_known(*site)?;
             }
-            CheckedChange::check(change, &Modules::find(modules))
+            CheckedChange::check(change, &Modules::find(modules), &mut self.objects)
         });
         let change = match checked {
             Ok(change) => change,
@@ -197,7 +201,7 @@ fn arm(action: &Arc<Action>, at_hit: u32) -> Result<(), OrderError> {
         return Ok(());
     }
     let ((site, place), armed) = (action.sync, Arc::clone(action));
-    let act = Box::new(move |hit| pass(&armed, hit));
+    let act = Box::new(move |passage: &Passage<'_>| pass(&armed, passage));
     let arm = |probes: &Instrument| probes.arm(site, place, action.number, at_hit, act);
     if probes::instrument().is_some_and(arm) { Ok(()) } else { Err(OrderError::NoSyncPoint) }
 }
@@ -206,8 +210,8 @@ fn refused(action: u64, error: &OrderError) -> OrderAnswer {
     OrderAnswer::Refused { action, reason: error.to_string() }
 }
 
-/// Handles the `hit`th passage of the sync point by a thread of the program; returns whether the action stays armed.
-fn pass(action: &Action, hit: u32) -> bool {
+/// Handles a passage of the sync point by a thread of the program; returns whether the action stays armed.
+fn pass(action: &Action, passage: &Passage<'_>) -> bool {
     if !monitoring::is_running() {
         // True in a forked child, too, which is not the rank.
         return false;
@@ -225,13 +229,12 @@ fn pass(action: &Action, hit: u32) -> bool {
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { *errno };
-    let result = catch_unwind(AssertUnwindSafe(|| action.carry_out(hit)));
-    action
-        .state
-        .store(if action.repeats && result.is_ok() { WAITING } else { DONE }, Ordering::Release);
+    let result = catch_unwind(AssertUnwindSafe(|| action.carry_out(Some(passage))));
+    let stays = result.is_ok_and(|is_done| action.repeats || !is_done);
+    action.state.store(if stays { WAITING } else { DONE }, Ordering::Release);
     // SAFETY: the calling thread's own word.
     unsafe { *errno = before };
-    action.repeats && result.is_ok()
+    stays
 }
 
 impl Action {
@@ -255,13 +258,15 @@ impl Action {
     /// Carries out an action that waits for no sync point, in the control thread.
     fn carry_out_at_once(&self) {
         if self.move_on(WAITING, RUNNING).is_ok() {
-            let _panicked = catch_unwind(AssertUnwindSafe(|| self.carry_out(0)));
+            let _panicked = catch_unwind(AssertUnwindSafe(|| self.carry_out(None)));
             self.state.store(DONE, Ordering::Release);
         }
     }
 
-    fn carry_out(&self, hit: u32) {
-        let ChangeOutcome { old, new, failure } = self.change.carry_out();
+    /// Carries out the change; returns false if it has to wait for another passage.
+    fn carry_out(&self, passage: Option<&Passage<'_>>) -> bool {
+        let Some(outcome) = self.change.carry_out(passage) else { return false };
+        let ChangeOutcome { old, new, failure } = outcome;
         self.n_done.fetch_add(1, Ordering::AcqRel);
         let record = ActionRecord {
             ticks: clock::ticks(),
@@ -269,7 +274,7 @@ impl Action {
             old,
             new,
             failure: failure.cast_unsigned(),
-            hit,
+            hit: passage.map_or(0, |passage| passage.hit),
             kind: FunctionKind::Action as u16,
             ..ActionRecord::default()
         };
@@ -277,6 +282,7 @@ impl Action {
             self.pending.keep(record);
             wake();
         }
+        true
     }
 
     /// Prevents further executions of the action, and waits for one in progress.

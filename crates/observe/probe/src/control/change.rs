@@ -9,11 +9,13 @@
 use super::library::{LoadedLibrary, symbol};
 use super::modules::Modules;
 use super::problem::OrderError;
+use super::reached::{Objects, ReachedNumber};
+use super::variable::{ChangeOutcome, Variable};
 use crate::{levers, probes};
 use events::{Lever, Value, ValueType};
-use instrument::Mappings;
+use instrument::Passage;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wire::OrderAnswer;
 use wire::control::{self, Location, Module, Replacement};
 
@@ -25,6 +27,7 @@ pub(crate) enum CheckedChange {
     Load { library: LoadedLibrary },
     Replace { site: u32, by: ReplacementFunction },
     Lever { lever: Lever, value: i64 },
+    SetReached { number: ReachedNumber, bits: u64 },
 }
 
 /// Replacement of a function.
@@ -38,22 +41,12 @@ pub(crate) enum ReplacementFunction {
     InLibrary { library: LoadedLibrary, name: String, address: AtomicUsize },
 }
 
-/// Outcome of a change.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ChangeOutcome {
-    /// Value before; 0 if there is none.
-    pub(crate) old: u64,
-    /// Value after, or the return value of the called function.
-    pub(crate) new: u64,
-    /// 0, or an `errno` of the system.
-    pub(crate) failure: i32,
-}
-
 impl CheckedChange {
     /// Checks that the change can be carried out.
     pub(crate) fn check(
         change: &control::ActionEffect,
         modules: &Modules,
+        objects: &mut Objects,
     ) -> Result<Self, OrderError> {
         Ok(match change {
             control::ActionEffect::Set { at, kind, value } => Self::Set {
@@ -77,6 +70,10 @@ impl CheckedChange {
                     .map_err(|reason| OrderError::Lever { lever, reason })?;
                 Self::Lever { lever, value }
             }
+            control::ActionEffect::SetReached { way, kind, value } => Self::SetReached {
+                number: ReachedNumber::find(way, *kind, modules, objects)?,
+                bits: bits(*kind, *value)?,
+            },
         })
     }
 
@@ -109,9 +106,18 @@ impl CheckedChange {
         }
     }
 
-    /// Carries out the change.
-    pub(crate) fn carry_out(&self) -> ChangeOutcome {
+    /// Carries out the change at a passage, if there is one; `None` if it has to wait for another passage.
+    pub(crate) fn carry_out(&self, passage: Option<&Passage<'_>>) -> Option<ChangeOutcome> {
+        if let Self::SetReached { number, bits } = self {
+            return number.set(passage, *bits);
+        }
+        Some(self.carry_out_at_once())
+    }
+
+    /// Carries out a change that needs nothing of a passage.
+    fn carry_out_at_once(&self) -> ChangeOutcome {
         match self {
+            Self::SetReached { .. } => ChangeOutcome::default(),
             Self::Set { variable, bits } => {
                 let old = variable.load();
                 variable.store(*bits);
@@ -261,64 +267,4 @@ fn widened(kind: ValueType, bits: u64) -> u64 {
 
 fn mask(kind: ValueType) -> u64 {
     if kind.n_bytes() == 8 { u64::MAX } else { (1 << (8 * kind.n_bytes())) - 1 }
-}
-
-/// Writable variable of the program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Variable {
-    address: usize,
-    kind: ValueType,
-}
-
-impl Variable {
-    /// Checks the variable at `address`, which lies in a loaded file that stays loaded.
-    pub(crate) fn new(address: usize, kind: ValueType) -> Result<Self, OrderError> {
-        let n_bytes = kind.n_bytes();
-        if !address.is_multiple_of(n_bytes) {
-            return Err(OrderError::Unaligned { address, n_bytes });
-        }
-        if !is_writable(address) {
-            return Err(OrderError::ReadOnly { address });
-        }
-        Ok(Self { address, kind })
-    }
-
-    /// Loads its bytes, the first byte lowest.
-    pub(crate) fn load(self) -> u64 {
-        let place = std::ptr::with_exposed_provenance_mut::<u8>(self.address);
-        match self.kind.n_bytes() {
-            // SAFETY: a mapped variable of this size, aligned to it (`new`).
-            1 => unsafe { AtomicU8::from_ptr(place) }.load(Ordering::SeqCst).into(),
-            // SAFETY: as above.
-            2 => unsafe { AtomicU16::from_ptr(place.cast()) }.load(Ordering::SeqCst).into(),
-            // SAFETY: as above.
-            4 => unsafe { AtomicU32::from_ptr(place.cast()) }.load(Ordering::SeqCst).into(),
-            // SAFETY: as above.
-            _ => unsafe { AtomicU64::from_ptr(place.cast()) }.load(Ordering::SeqCst),
-        }
-    }
-
-    /// Stores the lowest bytes of `bits`: other threads see the old value or the new one, nothing between.
-    #[expect(clippy::cast_possible_truncation, reason = "takes the lowest bytes")]
-    pub(crate) fn store(self, bits: u64) {
-        let place = std::ptr::with_exposed_provenance_mut::<u8>(self.address);
-        let order = Ordering::SeqCst;
-        match self.kind.n_bytes() {
-            // SAFETY: a mapped, writable variable of this size, aligned to it (`new`).
-            1 => unsafe { AtomicU8::from_ptr(place) }.store(bits as u8, order),
-            // SAFETY: as above.
-            2 => unsafe { AtomicU16::from_ptr(place.cast()) }.store(bits as u16, order),
-            // SAFETY: as above.
-            4 => unsafe { AtomicU32::from_ptr(place.cast()) }.store(bits as u32, order),
-            // SAFETY: as above.
-            _ => unsafe { AtomicU64::from_ptr(place.cast()) }.store(bits, order),
-        }
-    }
-}
-
-/// Returns whether the page of an address is writable, by the kernel's list; an aligned variable lies on one page.
-fn is_writable(address: usize) -> bool {
-    const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
-    let protection = Mappings::read().protection(address);
-    protection.is_some_and(|protection| protection & READ_WRITE == READ_WRITE)
 }

@@ -43,6 +43,15 @@ pub(crate) enum OrderError {
     },
     #[error("`{value}` does not fit the type `{}`", kind.name())]
     DoesNotFit { value: Value, kind: ValueType },
+    /// The system does not let a process look whether memory is there.
+    #[error(
+        "members behind pointers cannot be set here: the system forbids `process_vm_readv` (error {errno}); allow it, or \
+         copy the value to a variable"
+    )]
+    NotReadable {
+        /// Error number of the system.
+        errno: i32,
+    },
     /// The site does not exist, or is not a sync point.
     #[error(
         "its sync point has no probes here, or its hits are not counted; see the warnings about it"

@@ -2,6 +2,7 @@
 
 use super::modules::Modules;
 use super::problem::OrderError;
+use super::reached;
 use crate::probes;
 use events::ProbePoint;
 use instrument::{Attribute, Site, SiteEvent, ValueSource, live};
@@ -144,6 +145,9 @@ fn point_here(point: &control::SitePoint, modules: &Modules) -> Result<SiteEvent
             control::ValueOrigin::Referred(n) => ValueSource::Referred(n),
             control::ValueOrigin::Float(n) => ValueSource::Float(n),
             control::ValueOrigin::Returned => ValueSource::Returned,
+            control::ValueOrigin::Reached(way) => {
+                ValueSource::Reached(reached::way_here(&way, modules)?)
+            }
         };
         Ok(Attribute { source, kind })
     });

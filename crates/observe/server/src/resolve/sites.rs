@@ -6,8 +6,10 @@ use events::ProbePoint;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use symbols::{Function, LookupError, Passing, Program, Variable};
-use wire::control::{Attribute, Location, Module, Site, SitePoint, ValueOrigin};
+use symbols::{Function, LookupError, Passing, Program, ReachedBase, Variable};
+use wire::control::{
+    Attribute, Location, Module, N_WAY_STEPS_MAX, Site, SitePoint, ValueOrigin, Way, WayStart,
+};
 
 /// Number of registers for integer arguments; stack slots are numbered after them.
 const N_INTEGER_REGISTERS: u8 = 6;
@@ -46,6 +48,33 @@ impl<'a> Sites<'a> {
 
     pub(super) fn variable(&mut self, variable: &Variable) -> Location {
         self.location(&variable.module, &variable.build_id, variable.address)
+    }
+
+    /// Returns the way to a number that a name means at a function; `None` if it follows no pointer. A variable that can be
+    /// named without is preferred.
+    pub(super) fn way(
+        &mut self,
+        name: &str,
+        function: &Function,
+    ) -> Result<Option<Way>, LookupError> {
+        if !name.contains("->") && self.program.readable_variable(name).is_ok() {
+            return Ok(None);
+        }
+        let Some(reached) = self.program.reached(function, name)? else { return Ok(None) };
+        let too_far = || LookupError::TooFar(name.to_owned(), N_WAY_STEPS_MAX);
+        let start = match &reached.base {
+            ReachedBase::Argument(passing) => {
+                WayStart::Argument(in_integers(*passing).ok_or_else(too_far)?)
+            }
+            ReachedBase::Variable(variable) => WayStart::Variable(self.variable(variable)),
+        };
+        let mut offsets = [0; N_WAY_STEPS_MAX];
+        for (at, offset) in reached.offsets.iter().enumerate() {
+            let place = offsets.get_mut(at).ok_or_else(too_far)?;
+            *place = i32::try_from(*offset).map_err(|_| too_far())?;
+        }
+        let n_steps = u8::try_from(reached.offsets.len()).map_err(|_| too_far())?;
+        Ok(Some(Way { start, n_steps, offsets }))
     }
 
     /// Returns the number of a function's site, creating the site if needed.
@@ -125,10 +154,13 @@ impl<'a> Sites<'a> {
         let unknown = || unreadable("its type is unknown; add `type` to it, or compile with `-g`");
         let kind = attribute.kind.ok_or_else(unknown)?;
         let source = match &attribute.source {
-            AttributeSource::Variable(name) => {
-                let variable = look_up(part, self.program.readable_variable(name))?;
-                ValueOrigin::Global(self.variable(&variable))
-            }
+            AttributeSource::Variable(name) => match look_up(part, self.way(name, function))? {
+                Some(way) => ValueOrigin::Reached(way),
+                None => {
+                    let variable = look_up(part, self.program.readable_variable(name))?;
+                    ValueOrigin::Global(self.variable(&variable))
+                }
+            },
             AttributeSource::Argument(place) => argument(function, *place).ok_or_else(|| {
                 unreadable("it is not one number in one place; measure something else")
             })?,
@@ -148,11 +180,18 @@ pub(super) fn look_up<T>(
 
 fn argument(function: &Function, place: usize) -> Option<ValueOrigin> {
     let parameter = function.parameters.as_ref()?.get(place.checked_sub(1)?)?;
-    let n = match parameter.passing {
-        Passing::Integer(n) => n,
-        Passing::Stack(n) => n.checked_add(N_INTEGER_REGISTERS)?,
-        Passing::Float(n) => return Some(ValueOrigin::Float(n)),
-        Passing::Parts => return None,
-    };
+    if let Passing::Float(n) = parameter.passing {
+        return Some(ValueOrigin::Float(n));
+    }
+    let n = in_integers(parameter.passing)?;
     Some(if parameter.is_by_reference { ValueOrigin::Referred(n) } else { ValueOrigin::Integer(n) })
+}
+
+/// Returns the number of an integer argument: registers first, then slots of the stack.
+fn in_integers(passing: Passing) -> Option<u8> {
+    match passing {
+        Passing::Integer(n) => Some(n),
+        Passing::Stack(n) => n.checked_add(N_INTEGER_REGISTERS),
+        Passing::Float(_) | Passing::Parts => None,
+    }
 }

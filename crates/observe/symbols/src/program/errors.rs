@@ -94,7 +94,8 @@ pub enum LookupError {
     ThreadLocal(String),
     /// The variable is reached through a pointer, so that its place changes.
     #[error(
-        "{} is {what}: the address of its values changes while the program runs; copy the relevant value to a separate variable",
+        "{} is {what}: the address of its values changes while the program runs; name an argument of the function \
+         (`argument->member`), or copy the relevant value to a separate variable",
         part_of(part, name)
     )]
     Indirect {
@@ -118,6 +119,33 @@ pub enum LookupError {
         /// Suggestion what to name instead.
         hint: String,
     },
+    /// Something before `->` is not a pointer.
+    #[error("`{part}` is a `{type_name}`, not a pointer: write `.` instead of `->`")]
+    NoPointer {
+        /// Part of the name before the arrow.
+        part: String,
+        /// Its type.
+        type_name: String,
+    },
+    /// The function has no such argument, and there is no variable of this name: arguments of the function.
+    #[error(
+        "`{function}` has no argument `{base}`, and there is no variable of this name{}",
+        near_names(arguments)
+    )]
+    NoArgument {
+        /// Name before the first step.
+        base: String,
+        /// The function.
+        function: String,
+        /// Names of its arguments.
+        arguments: Vec<String>,
+    },
+    /// The argument is not passed by its address.
+    #[error("the argument `{0}` is passed by value: name a pointer or a reference")]
+    ByValue(String),
+    /// More pointers than can be followed.
+    #[error("`{0}` follows more than {1} pointers: name something nearer")]
+    TooFar(String, usize),
     /// The type has no such member.
     #[error("`{part}` is a `{type_name}` and has no member `{member}`{}", near_names(near))]
     NoMember {
@@ -149,7 +177,7 @@ pub enum LookupError {
     NeedsDebugInfo(String, PathBuf),
     /// The name has invalid syntax.
     #[error(
-        "`{0}` is not a name: write `variable`, `struct.member`, `array[3]`, `namespace::name` or `module::name`"
+        "`{0}` is not a name: write `variable`, `struct.member`, `pointer->member`, `array[3]`, `namespace::name` or `module::name`"
     )]
     Syntax(String),
     /// The symbol table was removed.

@@ -68,6 +68,8 @@ pub struct Function {
     pub is_chooser: bool,
     /// Source line of its definition.
     pub source: Option<SourceLine>,
+    /// Offset of its debug information.
+    pub(crate) entry: Option<usize>,
 }
 
 /// Copies of a function's body in another function.
@@ -208,6 +210,7 @@ mod tests {
             is_copy: false,
             is_chooser: false,
             source: None,
+            entry: None,
         };
         assert_eq!(function.probeable(), expected);
     }

@@ -1,20 +1,21 @@
 //! Variables, and their lookup by name in one file.
 
-use super::debug::{Debug, Die, Location};
+use super::debug::Location;
 use super::errors::LookupError;
 use super::index::Global;
 use super::module::{Module, best, is_file};
 use super::names::{Fit, fit, loose_fit};
-use super::path::{AccessStep, PathStep, VariablePath};
-use super::types::{self, Bare, bare};
+use super::path::{PathStep, VariablePath};
+use super::types;
+use super::walk::{member_names, untyped, walk};
 use events::ValueType;
-use gimli::constants as dw;
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Maximum nesting of unnamed structures; deeper nesting is damage.
-const DEPTH_MAX: usize = 16;
+/// Maximum nesting of structures whose members are listed.
+const MEMBER_DEPTH_MAX: usize = 3;
+/// Maximum number of numbers that are listed of a file.
+const N_NUMBERS_MAX: usize = 100_000;
 
 /// Number in the memory of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,13 +54,42 @@ impl Module {
             // `count.0` is a symbol, not a member; and a symbol is unambiguous.
             let is_it = |global: &&Global| global.location == Location::Address(object.address);
             if let Some(global) = globals.iter().find(is_it) {
-                return self.walk(name, global, &[]).map(Some);
+                return self.number(name, global, &[]).map(Some);
             }
         }
         let path = VariablePath::parse(name).ok_or_else(|| LookupError::Syntax(name.to_owned()))?;
         match self.choose(name, &path)? {
-            Some(global) => self.walk(name, global, &path.steps).map(Some),
+            Some(global) => self.number(name, global, &path.steps).map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// Returns the numbers at fixed places that debug information describes: variables, and members of structures.
+    pub(crate) fn numbers(&self) -> Vec<Variable> {
+        let mut found = Vec::new();
+        for global in &self.index().variables {
+            self.add_numbers(&mut found, global, &global.name, 0);
+        }
+        found
+    }
+
+    fn add_numbers(&self, found: &mut Vec<Variable>, global: &Global, name: &str, depth: usize) {
+        // The name of a variable may be no path: it may have template arguments.
+        let path = format!("v{}", name.strip_prefix(global.name.as_str()).unwrap_or_default());
+        let Some(path) = VariablePath::parse(&path) else { return };
+        if N_NUMBERS_MAX <= found.len() {
+            return;
+        }
+        if let Ok(number) = self.number(name, global, &path.steps) {
+            return found.push(number);
+        }
+        let (Some(debug), Some(type_offset)) = (&self.debug(), global.type_offset) else { return };
+        if depth < MEMBER_DEPTH_MAX
+            && let Ok(part) = walk(debug, name, type_offset, &path.steps)
+        {
+            for member in member_names(debug, part.type_offset) {
+                self.add_numbers(found, global, &format!("{name}.{member}"), depth + 1);
+            }
         }
     }
 
@@ -102,7 +132,11 @@ impl Module {
         }
     }
 
-    fn choose(&self, name: &str, path: &VariablePath<'_>) -> Result<Option<&Global>, LookupError> {
+    pub(crate) fn choose(
+        &self,
+        name: &str,
+        path: &VariablePath<'_>,
+    ) -> Result<Option<&Global>, LookupError> {
         let found = best(&self.index().variables, |global| {
             let is_here = path.file.is_none_or(|file| is_file(file, &global.file));
             is_here.then(|| global_fit(path.base, global)).flatten()
@@ -123,45 +157,29 @@ impl Module {
     }
 
     /// Follows the steps from a variable to the requested part.
-    fn walk(
+    fn number(
         &self,
         name: &str,
         global: &Global,
         steps: &[PathStep<'_>],
     ) -> Result<Variable, LookupError> {
-        let Location::Address(mut address) = global.location else {
+        let Location::Address(address) = global.location else {
             return Err(LookupError::ThreadLocal(name.to_owned()));
         };
         let debug = self.debug();
-        let unknown =
-            || not_a_number(name, "?", ": its debug information does not tell its type".to_owned());
-        let (Some(debug), Some(mut type_offset)) = (&debug, global.type_offset) else {
-            return Err(unknown());
+        let (Some(debug), Some(type_offset)) = (&debug, global.type_offset) else {
+            return Err(untyped(name));
         };
-        let mut is_volatile = false;
-        for PathStep { of, step } in steps {
-            let bare = bare(debug, type_offset).ok_or_else(unknown)?;
-            refuse_indirect(&bare.die, name, of)?;
-            let (offset, inner) = match step {
-                AccessStep::Member(member) => self::member(debug, &bare, of, member)?,
-                AccessStep::Element(indices) => element(debug, &bare, of, indices)?,
-            };
-            is_volatile |= bare.is_volatile;
-            address = address.wrapping_add_signed(offset);
-            type_offset = inner;
-        }
-        let bare = bare(debug, type_offset).ok_or_else(unknown)?;
-        refuse_indirect(&bare.die, name, name)?;
-        let type_name = types::name(debug, Some(type_offset));
-        let kind = types::number(&bare.die)
-            .ok_or_else(|| not_a_number(name, &type_name, hint(&bare.die, name)))?;
+        let part = walk(debug, name, type_offset, steps)?;
+        let [offset] = part.offsets[..] else { return Err(part.indirect(name)) };
+        let kind = part.kind(debug, name)?;
         Ok(Variable {
             kind: Some(kind),
             n_bytes: kind.n_bytes() as u64,
-            type_name,
+            type_name: types::name(debug, Some(part.type_offset)),
             is_static: !global.is_external,
-            is_volatile: is_volatile || bare.is_volatile,
-            ..self.at(name, address)
+            is_volatile: part.is_volatile,
+            ..self.at(name, address.wrapping_add_signed(offset))
         })
     }
 }
@@ -180,149 +198,4 @@ fn distinguish(globals: &[&Global]) -> Vec<String> {
         _ => global.name.clone(),
     };
     globals.iter().map(name).collect()
-}
-
-fn refuse_indirect(bare: &Die<'_, '_>, name: &str, part: &str) -> Result<(), LookupError> {
-    let is_dynamic = [dw::DW_AT_data_location, dw::DW_AT_allocated, dw::DW_AT_associated]
-        .into_iter()
-        .any(|attribute| bare.value(attribute).is_some());
-    let what = match bare.tag() {
-        dw::DW_TAG_pointer_type => "a pointer",
-        dw::DW_TAG_reference_type | dw::DW_TAG_rvalue_reference_type => "a reference",
-        _ if is_dynamic => "an allocatable or pointer array",
-        _ => return Ok(()),
-    };
-    Err(LookupError::Indirect { name: name.to_owned(), part: part.to_owned(), what })
-}
-
-fn not_a_number(name: &str, type_name: &str, hint: String) -> LookupError {
-    LookupError::NotANumber { name: name.to_owned(), type_name: type_name.to_owned(), hint }
-}
-
-/// Suggests what to name instead.
-fn hint(bare: &Die<'_, '_>, name: &str) -> String {
-    const SHOWN: usize = 4;
-    let members = members(bare);
-    if let Some(bounds) = types::dimensions(bare).and_then(|all| all.first().copied()) {
-        format!(": name one of its elements, such as `{name}[{}]`", bounds.first)
-    } else if members.is_empty() {
-        String::new()
-    } else {
-        let shown: Vec<_> =
-            members.iter().take(SHOWN).map(|member| format!("`{name}.{member}`")).collect();
-        format!(": name one of its members, such as {}", shown.join(", "))
-    }
-}
-
-fn members(bare: &Die<'_, '_>) -> Vec<String> {
-    let mut names = Vec::new();
-    bare.children(|child| {
-        let name = child.name().filter(|_| child.tag() == dw::DW_TAG_member);
-        names.extend(name.map(str::to_owned));
-        true
-    });
-    names
-}
-
-/// Returns offset and type of a member in a structure.
-fn member(
-    debug: &Debug<'_>,
-    bare: &Bare<'_, '_>,
-    part: &str,
-    name: &str,
-) -> Result<(i64, usize), LookupError> {
-    let found = find_member(&bare.die, name, &mut HashSet::new(), 0);
-    let (offset, type_offset, n_bits) = found.ok_or_else(|| LookupError::NoMember {
-        part: part.to_owned(),
-        type_name: types::name(debug, Some(bare.die.offset())),
-        member: name.to_owned(),
-        near: members(&bare.die),
-    })?;
-    if let Some(n_bits) = n_bits {
-        let (name, type_name) = (format!("{part}.{name}"), format!("bit field of {n_bits} bits"));
-        return Err(not_a_number(
-            &name,
-            &type_name,
-            ": it shares its bytes with others".to_owned(),
-        ));
-    }
-    Ok((offset, type_offset))
-}
-
-/// Returns offset, type and, for a bit field, number of bits of a member, inherited ones included. Structures in
-/// `looked` are not searched again: parts that contain each other repeatedly could take forever.
-pub(crate) fn find_member(
-    structure: &Die<'_, '_>,
-    name: &str,
-    looked: &mut HashSet<usize>,
-    depth: usize,
-) -> Option<(i64, usize, Option<u64>)> {
-    if DEPTH_MAX < depth || !looked.insert(structure.offset()) {
-        return None;
-    }
-    let mut found = None;
-    structure.children(|child| {
-        let is_member = child.tag() == dw::DW_TAG_member;
-        let is_part = child.tag() == dw::DW_TAG_inheritance || is_member && child.name().is_none();
-        let offset = child.number(dw::DW_AT_data_member_location);
-        let offset = offset.and_then(|offset| i64::try_from(offset).ok()).unwrap_or_default();
-        let type_offset = child.reference(dw::DW_AT_type);
-        if is_member && is_same(&child, name) {
-            found = type_offset.map(|at| (offset, at, child.number(dw::DW_AT_bit_size)));
-        } else if let (true, Some(at)) = (is_part, type_offset) {
-            let inner = bare(structure.debug, at);
-            let inner = inner.and_then(|inner| find_member(&inner.die, name, looked, depth + 1));
-            found = inner.map(|(inner, at, n_bits)| (offset.wrapping_add(inner), at, n_bits));
-        }
-        found.is_none()
-    });
-    found
-}
-
-fn is_same(member: &Die<'_, '_>, name: &str) -> bool {
-    let is_fortran = types::is_fortran(member);
-    member.name().is_some_and(|own| own == name || is_fortran && own.eq_ignore_ascii_case(name))
-}
-
-/// Returns offset and type of an element in an array.
-fn element(
-    debug: &Debug<'_>,
-    bare: &Bare<'_, '_>,
-    part: &str,
-    indices: &[i64],
-) -> Result<(i64, usize), LookupError> {
-    let type_name = || types::name(debug, Some(bare.die.offset()));
-    let no_array =
-        || not_a_number(part, &type_name(), ": it has no elements at fixed places".to_owned());
-    let dimensions = types::dimensions(&bare.die).ok_or_else(no_array)?;
-    let type_offset = bare.die.reference(dw::DW_AT_type).ok_or_else(no_array)?;
-    let inner = types::bare(debug, type_offset).ok_or_else(no_array)?;
-    let n_bytes = types::n_bytes(&inner.die).and_then(|n| i64::try_from(n).ok());
-    let mut stride = n_bytes.ok_or_else(no_array)?;
-    if indices.len() < dimensions.len() {
-        let hint = format!(": give {} indices, such as `{part}[1,2]`", dimensions.len());
-        return Err(not_a_number(part, &type_name(), hint));
-    }
-    let (indices, inner_indices) = indices.split_at(dimensions.len());
-    let mut pairs: Vec<_> = dimensions.into_iter().zip(indices.iter().copied()).collect();
-    // The last index varies fastest in C, the first in Fortran.
-    if !types::is_fortran(&bare.die) {
-        pairs.reverse();
-    }
-    let mut offset = 0;
-    for (bounds, index) in pairs {
-        if index < bounds.first || bounds.last < index {
-            let (first, last) = (bounds.first, bounds.last);
-            return Err(LookupError::OutOfBounds { part: part.to_owned(), index, first, last });
-        }
-        // Damaged information may have any bounds; the address is then meaningless.
-        let place = index.wrapping_sub(bounds.first).wrapping_mul(stride);
-        offset = i64::wrapping_add(offset, place);
-        stride = stride.wrapping_mul(bounds.n_elements().map_or(0, u64::cast_signed));
-    }
-    if inner_indices.is_empty() {
-        return Ok((offset, type_offset));
-    }
-    let (further, type_offset) = element(debug, &inner, part, inner_indices)?;
-    Ok((offset.wrapping_add(further), type_offset))
 }

@@ -118,6 +118,26 @@ impl Image {
         (name, is_writable)
     }
 
+    /// Number of bytes of code.
+    pub(crate) fn n_code_bytes(&self) -> u64 {
+        let file = self.file();
+        let sections = file.iter().flat_map(|file| file.sections());
+        sections.filter(|it| it.kind() == SectionKind::Text).map(|it| it.size()).sum()
+    }
+
+    /// Returns the `n_bytes` bytes at an address in the file, the first byte lowest; zeros where the file has none.
+    pub(crate) fn bits_at(&self, address: u64, n_bytes: usize) -> Option<u64> {
+        let file = self.file()?;
+        let section = file.sections().find(|section| {
+            let at = address.checked_sub(section.address());
+            section.address() != 0 && at.is_some_and(|at| at < section.size())
+        })?;
+        let data = section.data().ok()?;
+        let at = usize::try_from(address - section.address()).ok()?;
+        let bytes = data.get(at..at.checked_add(n_bytes)?).unwrap_or_default();
+        Some(bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)))
+    }
+
     /// Applies `read` to the symbols, or to the dynamic symbols of a stripped file.
     fn symbols<T>(&self, read: impl Fn(&ElfSymbol64<'_, '_, Endianness>) -> Option<T>) -> Vec<T> {
         let separate = self.symbols.as_ref().and_then(|bytes| File::parse(bytes.as_slice()).ok());
@@ -156,6 +176,7 @@ impl Image {
             is_copy: crate::demangle::is_copy(name),
             is_chooser: false,
             source: None,
+            entry: None,
         }
     }
 

@@ -138,6 +138,7 @@ impl<'j, 'a> Join<'j, 'a> {
         if function.is_copy {
             return;
         }
+        function.entry = Some(declared.offset);
         function.inlined = self.inlined(&self.key(&declared), names);
         let (parameters, returns) = signature(self.debug, declared.offset, whole.type_offset);
         (function.parameters, function.returns) = (Some(parameters), Some(returns));

@@ -14,12 +14,14 @@ pub(crate) struct Module {
     pub(crate) image: Image,
     sections: OnceCell<Option<Sections>>,
     index: OnceCell<Index>,
+    absent: OnceCell<Vec<Absent>>,
 }
 
 impl Module {
     pub(crate) fn open(path: &Path) -> Result<Self, ProgramError> {
         let image = Image::open(path)?;
-        Ok(Self { image, sections: OnceCell::new(), index: OnceCell::new() })
+        let (sections, index, absent) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Ok(Self { image, sections, index, absent })
     }
 
     /// Returns its debug information; fast after the first call.
@@ -45,10 +47,19 @@ impl Module {
         })
     }
 
-    /// Returns functions that occur only in debug information.
-    pub(crate) fn absent(&self) -> Vec<Absent> {
-        let functions = &self.index().functions;
-        self.debug().map(|debug| Index::absent(functions, &debug)).unwrap_or_default()
+    /// Returns functions that occur only in debug information; fast after the first call.
+    pub(crate) fn absent(&self) -> &[Absent] {
+        self.absent.get_or_init(|| {
+            let functions = &self.index().functions;
+            self.debug().map(|debug| Index::absent(functions, &debug)).unwrap_or_default()
+        })
+    }
+
+    /// Returns whether each call of a function with this name was replaced by its body.
+    pub(crate) fn has_inlined(&self, name: &str) -> bool {
+        self.absent().iter().any(|absent| {
+            !absent.inlined.is_empty() && fit(name, &absent.linkage_name, &absent.name).is_some()
+        })
     }
 
     pub(crate) fn function(&self, name: &str) -> Result<Option<&Function>, LookupError> {

@@ -16,20 +16,39 @@ pub(crate) fn signature(
     let returns = Returned { type_name: name(debug, returned), kind: kind(debug, returned) };
     let mut allocator = ArgumentAllocator::after_return(debug, returned);
     let mut parameters = Vec::new();
-    if let Some(function) = debug.die(offset) {
-        function.children(|child| {
-            if child.tag() == dw::DW_TAG_formal_parameter {
-                parameters.push(parameter(debug, &child, &mut allocator));
-            } else if child.tag() == dw::DW_TAG_GNU_formal_parameter_pack {
-                child.children(|member| {
-                    parameters.push(parameter(debug, &member, &mut allocator));
-                    true
-                });
-            }
-            !ENDS.contains(&child.tag())
-        });
-    }
+    for_each(debug, offset, |child| parameters.push(parameter(debug, child, &mut allocator)));
     (parameters, returns)
+}
+
+/// Type of a parameter as declared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeclaredType {
+    /// Offset of the type in debug information.
+    pub(crate) offset: Option<usize>,
+    /// Whether the address of such a value is passed, which the type does not say.
+    pub(crate) is_implicit: bool,
+}
+
+/// Returns the declared types of the parameters of the function at `offset`, in their order.
+pub(crate) fn declared_types(debug: &Debug<'_>, offset: usize) -> Vec<DeclaredType> {
+    let mut types = Vec::new();
+    for_each(debug, offset, |child| types.push(declared_type(debug, child)));
+    types
+}
+
+fn for_each(debug: &Debug<'_>, offset: usize, mut visit: impl FnMut(&Die<'_, '_>)) {
+    let Some(function) = debug.die(offset) else { return };
+    function.children(|child| {
+        if child.tag() == dw::DW_TAG_formal_parameter {
+            visit(&child);
+        } else if child.tag() == dw::DW_TAG_GNU_formal_parameter_pack {
+            child.children(|member| {
+                visit(&member);
+                true
+            });
+        }
+        !ENDS.contains(&child.tag())
+    });
 }
 
 /// Tags of the entries that come after the parameters.
@@ -40,13 +59,19 @@ const ENDS: [gimli::DwTag; 4] = [
     dw::DW_TAG_GNU_call_site,
 ];
 
-fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, allocator: &mut ArgumentAllocator) -> Parameter {
+fn declared_type(debug: &Debug<'_>, die: &Die<'_, '_>) -> DeclaredType {
     let origin = die.follow(dw::DW_AT_abstract_origin);
-    let origin = origin.as_ref();
-    let label = die.name().or_else(|| origin?.name()).unwrap_or_default().to_owned();
-    let type_offset = die.reference(dw::DW_AT_type).or_else(|| origin?.reference(dw::DW_AT_type));
+    let offset =
+        die.reference(dw::DW_AT_type).or_else(|| origin.as_ref()?.reference(dw::DW_AT_type));
     let is_artificial = die.value(dw::DW_AT_artificial).is_some();
     let is_implicit = is_fortran(die) && is_by_reference(debug, die).unwrap_or(!is_artificial);
+    DeclaredType { offset, is_implicit }
+}
+
+fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, allocator: &mut ArgumentAllocator) -> Parameter {
+    let origin = die.follow(dw::DW_AT_abstract_origin);
+    let label = die.name().or_else(|| origin.as_ref()?.name()).unwrap_or_default().to_owned();
+    let DeclaredType { offset: type_offset, is_implicit } = declared_type(debug, die);
     let passing = match type_offset {
         Some(at) if !is_implicit => allocator.argument(debug, at),
         _ => allocator.address(),

@@ -273,8 +273,8 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, eightbytes: &mut Eightbytes) -> Optio
 mod tests {
     use super::super::module::Module;
     use super::{PassingClass, is_by_address, passing_class};
-    use crate::program::globals::find_member;
     use crate::program::types::bare;
+    use crate::program::walk::find_member;
     use std::collections::HashSet;
     use std::process::Command;
 

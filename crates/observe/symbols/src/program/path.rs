@@ -1,4 +1,7 @@
-//! Parser of a variable's name: `grid.rows`, `params::a[3]`, `field%dx(2, 1)`, `solve.c:chunk`.
+//! Parser of a variable's name: `grid.rows`, `params::a[3]`, `field%dx(2, 1)`, `solve.c:chunk`, `sim->box.cutoff`.
+
+/// Step from a pointer to a member of what it points to.
+const ARROW: &str = "->";
 
 /// Variable with the steps to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub(crate) enum AccessStep<'n> {
     Member(&'n str),
     /// Indices of an element, as in the source.
     Element(Vec<i64>),
+    /// What a pointer points to.
+    Pointee,
 }
 
 impl<'n> VariablePath<'n> {
@@ -40,6 +45,9 @@ impl<'n> VariablePath<'n> {
         let mut steps: Vec<PathStep<'n>> = Vec::new();
         let mut at = end;
         while at < name.len() {
+            if name[at..].starts_with(ARROW) {
+                steps.push(PathStep { of: &name[..at], step: AccessStep::Pointee });
+            }
             let (step, n_bytes) = step(&name[at..])?;
             match (steps.last_mut().map(|last| &mut last.step), step) {
                 // `a[1][2]` is one element of a two-dimensional array.
@@ -77,6 +85,7 @@ fn end_of_base(name: &str) -> usize {
         }
         match character {
             _ if at < after => {}
+            '-' if name[at..].starts_with(ARROW) && depth == 0 => return at,
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
             '.' | '%' | '[' | '(' if depth == 0 => return at,
@@ -91,9 +100,14 @@ fn step(rest: &str) -> Option<(AccessStep<'_>, usize)> {
     let close = match rest.as_bytes().first()? {
         b'[' => ']',
         b'(' => ')',
-        b'.' | b'%' => {
-            let end = rest[1..].find(['.', '%', '[', '(']).map_or(rest.len(), |end| end + 1);
-            let member = rest[1..end].trim();
+        b'.' | b'%' | b'-' => {
+            let start = if rest.starts_with(ARROW) { ARROW.len() } else { 1 };
+            if start == 1 && rest.starts_with('-') {
+                return None;
+            }
+            let end = rest[start..].find(['.', '%', '[', '(', '-']);
+            let end = end.map_or(rest.len(), |end| end + start);
+            let member = rest[start..end].trim();
             return (!member.is_empty()).then_some((AccessStep::Member(member), end));
         }
         _ => return None,
@@ -126,6 +140,12 @@ mod tests {
         check("(anonymous namespace)::n.x", "|(anonymous namespace)::n|Member(\"x\")");
         check("src/solve.c:chunk", "src/solve.c|chunk|");
         check("solve.cc:fire::n", "solve.cc|fire::n|");
+        check("sim->box.cut", "|sim|Pointee Member(\"box\") Member(\"cut\")");
+        check("a.b[2]->c", "|a|Member(\"b\") Element([2]) Pointee Member(\"c\")");
+        check("Box<A->b>::n->m", "|Box<A->b>::n|Pointee Member(\"m\")");
+        check("a->", "none");
+        check("a-b", "|a-b|");
+        check("a.b-c", "none");
         check("", "none");
         check(".x", "none");
         check("a.", "none");

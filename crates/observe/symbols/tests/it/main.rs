@@ -4,6 +4,7 @@ mod built;
 mod carried;
 mod compiled;
 mod lookup;
+mod reach;
 mod readers;
 
 use compiled::{Compiled, have};

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use wire::control::{
     ActionEffect, Attribute, Lever, Location, Module, Replacement, Site, SitePoint, ValueOrigin,
-    WatchedCalls,
+    WatchedCalls, Way, WayStart,
 };
 use wire::{
     CommunicatorReport, EventShape, EventSummary, FRAMES, InCall, Order, OrderAnswer, PROTOCOL,
@@ -49,6 +49,10 @@ fn of_collector() -> Vec<ToAnalyzer> {
     let answers = answers.map(|answer| ToAnalyzer::Answer { process: KEY, answer });
     let end = ToAnalyzer::Finished { n_lost: 2, warnings: vec!["a segment is damaged".to_owned()] };
     before.into_iter().chain(answers).chain([end]).collect()
+}
+
+fn way(start: WayStart) -> Way {
+    Way { start, n_steps: 2, offsets: [8, -16, 0, 0] }
 }
 
 /// Every message of an analyzer, in the order in which a connection carries them.
@@ -99,6 +103,8 @@ fn orders() -> Vec<Order> {
         source(ValueOrigin::Referred(2)),
         source(ValueOrigin::Float(3)),
         source(ValueOrigin::Returned),
+        source(ValueOrigin::Reached(way(WayStart::Argument(1)))),
+        source(ValueOrigin::Reached(way(WayStart::Variable(at)))),
     ];
     let site = Site {
         id: 1,
@@ -121,6 +127,11 @@ fn orders() -> Vec<Order> {
         ActionEffect::Replace { site: 1, by: Replacement::Exported("libx.so:f".to_owned()) },
         ActionEffect::Replace { site: 1, by: Replacement::Original },
         ActionEffect::Lever { lever: Lever::Waiting, value: 2 },
+        ActionEffect::SetReached {
+            way: way(WayStart::Argument(1)),
+            kind: ValueType::F64,
+            value: Value::Float(0.25),
+        },
     ];
     let prepare = |change| Order::Prepare {
         action: 7,

@@ -32,6 +32,7 @@ mod overwritten;
 mod probed;
 mod programs;
 mod slurm;
+mod suggested;
 mod traffic;
 mod tuned;
 mod tuned_master_worker;

@@ -1,5 +1,7 @@
 //! Tests of everything that a tunlet may change, in real programs through the command line.
 
+mod reached;
+
 use run_record::RunRecord;
 use run_record::tuning::{DecisionOutcome, TuningEvent, TuningValue};
 use std::path::{Path, PathBuf};
