@@ -129,6 +129,6 @@ fn order(n: u64) -> Vec<u8> {
 }
 
 fn answer(n: u64) -> Vec<u8> {
-    let answer = OrderAnswer::Ready { action: n, n_hits: 3, old: 7 };
+    let answer = OrderAnswer::Ready { action: n, n_hits: 3, old: 7, note: String::new() };
     wire::to_bytes(&answer).expect("an answer has bytes")
 }
