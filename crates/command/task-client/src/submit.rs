@@ -2,7 +2,7 @@
 
 use crate::location::NodeOption;
 use crate::requests::{Daemon, unexpected};
-use crate::tasks::wait::{TaskOutput, Wait};
+use crate::tasks::wait::{Interruption, TaskOutput, Wait};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use std::env;
@@ -81,18 +81,20 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let submission = submission(options).context(BadOption)?;
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
     let mut daemon = Daemon::connect(options.node.location())?;
+    let interruption = match options.wait {
+        true => Some(Interruption::catch(&daemon.location)?),
+        false => None,
+    };
     let answer = daemon.ask(&ClientRequest::Submit { submission })?;
     let DaemonAnswer::Submitted { tasks } = answer else { return Err(unexpected(&answer)) };
     say_names(&tasks, options)?;
-    if !options.wait {
-        return Ok(ExitCode::SUCCESS);
-    }
+    let Some(interruption) = interruption else { return Ok(ExitCode::SUCCESS) };
     let output = match (options.json, options.quiet || options.output.is_some()) {
         (true, _) => TaskOutput::Json,
         (false, true) => TaskOutput::Nothing,
         (false, false) => TaskOutput::Output,
     };
-    Wait { tasks, output, location: &daemon.location }.run(daemon.client)
+    Wait { tasks, output, location: &daemon.location }.run(daemon.client, &interruption)
 }
 
 /// Prints the names on standard output, unless that is reserved for the tasks' output.

@@ -15,7 +15,7 @@ use task_api::{
 use user_io::option_value::one_of;
 use user_io::print::result;
 use user_io::terminal::Terminal;
-use wait::{TaskOutput, Wait};
+use wait::{Interruption, TaskOutput, Wait};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +79,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
         Some(tasks) if options.wait => {
             let output = if options.json { TaskOutput::Json } else { TaskOutput::Output };
             let wait = Wait { tasks: tasks.clone(), output, location: &daemon.location };
-            wait.run(daemon.client)
+            wait.run(daemon.client, &Interruption::catch(&daemon.location)?)
         }
         Some(tasks) if tasks.first == tasks.last => {
             let name = TaskName { home: tasks.home.clone(), number: tasks.first };

@@ -12,6 +12,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use task_api::{ClientRequest, DaemonAnswer, EndedTask, TaskName, TaskOutcome, TaskRange};
 use user_io::exit::NotWritten;
@@ -19,6 +20,8 @@ use user_io::progress::ProgressLine;
 
 /// Longest time for a daemon to come back.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(60);
+/// Longest time for the names of tasks to arrive when the wait is interrupted before.
+const NAMED_WITHIN: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Time between two lines of progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -46,8 +49,12 @@ pub(crate) struct Wait<'a> {
 
 impl Wait<'_> {
     /// Waits until all have ended; returns their exit code.
-    pub(crate) fn run(&self, mut client: Client) -> anyhow::Result<ExitCode> {
-        self.say_how_to_go_on()?;
+    pub(crate) fn run(
+        &self,
+        mut client: Client,
+        interruption: &Interruption,
+    ) -> anyhow::Result<ExitCode> {
+        interruption.tell_of(&self.tasks);
         let mut tally = Tally::new(&self.tasks);
         loop {
             match self.hear_all(&mut client, &mut tally)? {
@@ -125,27 +132,6 @@ impl Wait<'_> {
         Ok(())
     }
 
-    /// Makes Ctrl-C end only this program, and print the command that waits again.
-    fn say_how_to_go_on(&self) -> anyhow::Result<()> {
-        let (tasks, words) = (self.tasks.clone(), self.location.words("--node"));
-        let (hand_over, taken) = std::sync::mpsc::sync_channel::<Signals>(1);
-        let wait = move || {
-            let signals = taken.recv();
-            if signals.is_ok_and(|mut signals| signals.forever().next().is_some()) {
-                eprintln!(
-                    "\nsintonia: the tasks go on; wait again with `sintonia tasks {tasks} --wait{words}`, or end them with `sintonia cancel {tasks}{words}`"
-                );
-                signal_hook::low_level::emulate_default_handler(SIGINT).ok();
-            }
-        };
-        // If no thread can be started, Ctrl-C ends this program without that message.
-        if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
-            // The thread waits for the signals.
-            hand_over.send(Signals::new([SIGINT])?).ok();
-        }
-        Ok(())
-    }
-
     fn connect_again(&self) -> anyhow::Result<Client> {
         eprintln!("sintonia: the daemon ended; waiting for it to come back");
         let socket = self.location.socket()?;
@@ -163,6 +149,46 @@ impl Wait<'_> {
                 }
             }
         }
+    }
+}
+
+/// What Ctrl-C does while tasks are waited for: it ends only this program, and prints the command that waits again.
+#[derive(Debug)]
+pub(crate) struct Interruption {
+    tasks: mpsc::SyncSender<TaskRange>,
+}
+
+impl Interruption {
+    /// Catches Ctrl-C from now on, before the names of tasks are known, so that none is left without its name.
+    pub(crate) fn catch(location: &DaemonLocation) -> anyhow::Result<Self> {
+        let words = location.words("--node");
+        let (tasks, named) = mpsc::sync_channel::<TaskRange>(1);
+        let (hand_over, taken) = mpsc::sync_channel::<Signals>(1);
+        let wait = move || {
+            let signals = taken.recv();
+            if signals.is_ok_and(|mut signals| signals.forever().next().is_some()) {
+                match named.recv_timeout(NAMED_WITHIN) {
+                    Ok(tasks) => eprintln!(
+                        "\nsintonia: the tasks go on; wait again with `sintonia tasks {tasks} --wait{words}`, or end them with `sintonia cancel {tasks}{words}`"
+                    ),
+                    Err(_) => eprintln!(
+                        "\nsintonia: the daemon has not said yet whether it has the tasks; `sintonia tasks{words}` lists them if so"
+                    ),
+                }
+                signal_hook::low_level::emulate_default_handler(SIGINT).ok();
+            }
+        };
+        // If no thread can be started, Ctrl-C ends this program without that message.
+        if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
+            // The thread waits for the signals.
+            hand_over.send(Signals::new([SIGINT])?).ok();
+        }
+        Ok(Self { tasks })
+    }
+
+    /// Says the names of the tasks.
+    fn tell_of(&self, tasks: &TaskRange) {
+        self.tasks.try_send(tasks.clone()).ok();
     }
 }
 
