@@ -67,12 +67,12 @@ struct ShowOptions {
 
 /// Forget what one profile holds, or all
 #[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
 struct ForgetOptions {
     /// Name of the profile, or its beginning
-    #[arg(required_unless_present = "all")]
     name: Option<String>,
     /// Forget everything
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long)]
     all: bool,
 }
 

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::levers::{LearntLever, LeverTrial, LeverVerdict};
 use crate::profile::{Candidate, CandidateState, ENDED_WELL, N_RUNS_KEPT, Profile, Run};
 use crate::rank_order::RankOrder;
-use crate::verdict::{Figures, N_WITH, Verdict, judge};
+use crate::verdict::{CandidateVerdict, Figures, N_WITH, judge};
 use display::units::{percent, seconds};
 
 /// Runs after which a dropped candidate is tried again.
@@ -114,13 +114,15 @@ impl Profile {
         let (verdict, figures) = judge(&with, &without);
         let words = in_words(&figures, is_iteration);
         let (state, text) = match verdict {
-            Verdict::Open => {
+            CandidateVerdict::Open => {
                 let n = with.len();
                 self.candidates[position].figures = Some(figures);
                 return Some(format!("`{name}` was tried in {n} of {N_WITH} runs: {words}"));
             }
-            Verdict::Better => (CandidateState::Kept, "each run with it was faster"),
-            Verdict::NotBetter => (CandidateState::Dropped, "not each run with it was faster"),
+            CandidateVerdict::Better => (CandidateState::Kept, "each run with it was faster"),
+            CandidateVerdict::NotBetter => {
+                (CandidateState::Dropped, "not each run with it was faster")
+            }
         };
         let action = if state == CandidateState::Kept { "kept" } else { "dropped" };
         let why = format!("{text}: {words}");

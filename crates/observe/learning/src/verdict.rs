@@ -34,7 +34,7 @@ pub struct Figures {
 
 /// Verdict about a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum CandidateVerdict {
     /// More runs are needed.
     Open,
     /// Each run with it was faster than all without it.
@@ -44,16 +44,16 @@ pub(crate) enum Verdict {
 }
 
 /// Judges from times in s, oldest first.
-pub(crate) fn judge(with: &[f64], without: &[f64]) -> (Verdict, Figures) {
+pub(crate) fn judge(with: &[f64], without: &[f64]) -> (CandidateVerdict, Figures) {
     let without = &without[without.len().saturating_sub(N_WITHOUT_MAX)..];
     let figures = figures(with, without);
     let fastest_s = without.iter().copied().fold(f64::INFINITY, f64::min);
     let verdict = match () {
-        () if without.len() < N_BEFORE || with.is_empty() => Verdict::Open,
-        () if with.iter().any(|with_s| fastest_s <= *with_s) => Verdict::NotBetter,
-        () if with.len() < N_WITH || without.len() < N_WITHOUT_MIN => Verdict::Open,
-        () if figures.with_s <= (1.0 - GAIN_MIN) * figures.without_s => Verdict::Better,
-        () => Verdict::NotBetter,
+        () if without.len() < N_BEFORE || with.is_empty() => CandidateVerdict::Open,
+        () if with.iter().any(|with_s| fastest_s <= *with_s) => CandidateVerdict::NotBetter,
+        () if with.len() < N_WITH || without.len() < N_WITHOUT_MIN => CandidateVerdict::Open,
+        () if figures.with_s <= (1.0 - GAIN_MIN) * figures.without_s => CandidateVerdict::Better,
+        () => CandidateVerdict::NotBetter,
     };
     (verdict, figures)
 }
@@ -81,20 +81,20 @@ mod tests {
     use random::Random;
 
     #[track_caller]
-    fn check(with: &[f64], without: &[f64], expected: Verdict) {
+    fn check(with: &[f64], without: &[f64], expected: CandidateVerdict) {
         assert_eq!(judge(with, without).0, expected);
     }
 
     #[test]
     fn each_run_with_it_has_to_be_faster() {
         let without = [10.0, 10.2, 9.9, 10.1, 10.0];
-        check(&[], &without, Verdict::Open);
-        check(&[9.0], &without[..2], Verdict::Open);
-        check(&[9.0, 9.1], &without, Verdict::Open);
-        check(&[9.0, 9.1, 9.0], &without[..4], Verdict::Open);
-        check(&[9.0, 9.1, 9.0], &without, Verdict::Better);
-        check(&[9.0, 10.0], &without, Verdict::NotBetter);
-        check(&[9.89, 9.88, 9.89], &without, Verdict::NotBetter);
+        check(&[], &without, CandidateVerdict::Open);
+        check(&[9.0], &without[..2], CandidateVerdict::Open);
+        check(&[9.0, 9.1], &without, CandidateVerdict::Open);
+        check(&[9.0, 9.1, 9.0], &without[..4], CandidateVerdict::Open);
+        check(&[9.0, 9.1, 9.0], &without, CandidateVerdict::Better);
+        check(&[9.0, 10.0], &without, CandidateVerdict::NotBetter);
+        check(&[9.89, 9.88, 9.89], &without, CandidateVerdict::NotBetter);
     }
 
     /// Runs trials as a profile does, with and without in turns, until one is judged; returns whether it is kept.
@@ -104,8 +104,8 @@ mod tests {
         loop {
             with.push(run_s(true));
             match judge(&with, &without).0 {
-                Verdict::Open => without.push(run_s(false)),
-                verdict => return verdict == Verdict::Better,
+                CandidateVerdict::Open => without.push(run_s(false)),
+                verdict => return verdict == CandidateVerdict::Better,
             }
         }
     }

@@ -128,7 +128,7 @@ fn route(kind: Kind, comm: Handle, data: Data) -> Routed {
 /// Takes the rank's seat, makes a change that is due at this call, and decides about the next one if the rank leads.
 fn take_part(tracked: &'static Tracked, count: u64, library: &'static MpiLibrary) {
     let Some(table) = tracked.seat(board()) else { return };
-    let standing = Standing { level: level(), is_able: tracked.is_able() && is_alone(library) };
+    let standing = Standing { level: level(), is_able: tracked.is_able() };
     // Ticks come first: whoever sees the count may read them.
     table.note_entry(tracked.rank(), count, clock::ticks());
     if let Some(change) = table.enter(tracked.rank(), count, standing) {
@@ -144,12 +144,10 @@ fn take_part(tracked: &'static Tracked, count: u64, library: &'static MpiLibrary
     }
 }
 
-/// Returns whether no other thread can make a communicator while the algorithms for shadows are set.
-fn is_alone(library: &MpiLibrary) -> bool {
-    static IS_MULTIPLE: OnceLock<bool> = OnceLock::new();
+/// Returns whether several threads may call MPI at once.
+fn is_multiple(library: &MpiLibrary) -> bool {
     let multiple = library.family.constants().thread_multiple;
-    let is_multiple = || pmpi::thread_level().is_none_or(|level| level == multiple);
-    !*IS_MULTIPLE.get_or_init(is_multiple) || thread::n_callers() <= 1
+    pmpi::thread_level().is_none_or(|level| level == multiple)
 }
 
 fn bytes_of(data: Data, library: &MpiLibrary) -> u64 {
@@ -237,6 +235,12 @@ pub(crate) fn arm(process: &'static Process, identity: &Identity) {
     }
     let library = &process.library;
     let refusal = match library.family {
+        // Open MPI 4.1.4 loses messages, or ends, where one thread makes communicators while another one receives.
+        LibraryFamily::OpenMpi if is_multiple(library) => Some(
+            "several threads may call MPI at once (`MPI_THREAD_MULTIPLE`), and Open MPI may hang when communicators \
+             are made beside other calls"
+                .to_owned(),
+        ),
         LibraryFamily::OpenMpi => shadows::refusal_after_init(),
         _ => Some(
             "algorithms can be chosen under Open MPI only: where ranks share a node, the settings of MPICH have no effect"

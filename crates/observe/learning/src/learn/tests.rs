@@ -1,3 +1,5 @@
+//! Tests of what runs teach each other.
+
 use super::*;
 use crate::{Key, Message, Plan, Size};
 
@@ -51,7 +53,7 @@ fn a_candidate_is_tried_in_turns_kept_and_checked() {
     assert_eq!(trials, "---t-t-tkkkkkkkkck");
     let candidate = &profile.candidates[0];
     assert_eq!(candidate.state, CandidateState::Kept);
-    assert!(candidate.why.contains("900 ms with it and 1.00 s"), "{}", candidate.why);
+    assert!(candidate.why.contains("901 ms with it and 1.00 s"), "{}", candidate.why);
     assert_eq!(profile.plan(TUNE, false, |_| true).settings.len(), 1);
     assert_eq!(profile.plan(TUNE, true, |_| false).settings, [], "the user has set it");
 }
