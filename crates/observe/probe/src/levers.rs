@@ -18,6 +18,7 @@ use crate::openmp::idling;
 use crate::pause::Mode;
 use crate::waiting;
 use events::Lever;
+use mpi_abi::LibraryFamily;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -117,7 +118,9 @@ fn waiting_applies() -> Result<(), String> {
         std::env::var(name)
             .is_ok_and(|value| ["1", "true", "yes", "t", "y"].contains(&value.as_str()))
     };
-    match YIELDING.iter().find(is_yielding) {
+    let family = monitoring::library().map(|library| library.family);
+    let is_open_mpi = family == Some(LibraryFamily::OpenMpi);
+    match YIELDING.iter().filter(|_| is_open_mpi).find(is_yielding) {
         Some(name) => Err(format!("the MPI library gives cores away by itself (`{name}`)")),
         None => waiting::check().map_err(|error| error.to_string()),
     }

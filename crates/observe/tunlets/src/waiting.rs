@@ -112,10 +112,8 @@ fn shortage(usage: &[RankUsage]) -> Option<(String, bool)> {
     if CROWDED < crowded.ranks_per_core {
         let of_node = usage.iter().filter(|other| other.node == crowded.node).count();
         let share = crowded.ranks_per_core;
-        return Some((
-            format!("{share:.3} ranks share a core on a node with {of_node} ranks"),
-            true,
-        ));
+        let reason = format!("{share:.1} ranks share a core on a node with {of_node} ranks");
+        return Some((reason, true));
     }
     let most = usage.iter().max_by(|a, b| a.runqueue.total_cmp(&b.runqueue))?;
     let waiting = usage.iter().filter(|other| other.node == most.node && IN_MPI < other.mpi);

@@ -1,7 +1,9 @@
 //! Tests with ranks on several nodes, each with a name and a network of its own.
 
+use crate::levers;
 use run_record::summary::RankTotals;
 use suite::library::Library;
+use suite::tool::watch_with;
 use suite::{Cluster, TestProgram, Watched, watch};
 
 /// Runs two ranks on each node; those of node 2 are useful for half of the time.
@@ -61,4 +63,15 @@ fn open_mpi_5_on_two_nodes() {
 #[test]
 fn mpich_5_on_two_nodes() {
     check(Library::Mpich5);
+}
+
+#[test]
+fn levers_are_set_on_two_nodes() {
+    let program = levers::program().built(Library::Mpich4);
+    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cluster = Cluster::new(2);
+    let job = cluster.launch(Library::Mpich4, n_cores + 1, &program).arg("2");
+    let watched = watch_with(&job, &["--no-html", "--tune=waiting"]);
+    assert_eq!((watched.ended.code, watched.summary.n_nodes), (0, 2), "{}", watched.ended.stderr);
+    levers::check_waiting(&watched.summary.tuning.expect("it was tuned"), 2 * (n_cores + 1));
 }

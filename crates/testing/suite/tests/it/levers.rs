@@ -3,7 +3,7 @@
 use run_record::RunRecord;
 use run_record::tuning::{DecisionOutcome, TuningSummary};
 use suite::library::Library::{self, Mpich4, OpenMpi4, OpenMpi5};
-use suite::tool::WatchFolders;
+use suite::tool::{WatchFolders, sintonia};
 use suite::{Job, TestProgram};
 
 /// Program that takes and gives back large blocks until that costs no page faults any more, for some seconds at most, and
@@ -86,10 +86,15 @@ int main(int argc, char **argv)
 }
 "#;
 
+/// The program that is tuned.
+pub(super) fn program() -> TestProgram {
+    TestProgram::generated("levers", PROGRAM)
+}
+
 /// Runs the program without and, for `limit_s` seconds at most, with `--tune`; checks that it prints the same, and returns what was decided.
 #[track_caller]
 fn tuned(library: Library, n_ranks: usize, what: (&[&str], &str)) -> TuningSummary {
-    tuned_program(&TestProgram::generated("levers", PROGRAM), (library, n_ranks), what)
+    tuned_program(&program(), (library, n_ranks), what)
 }
 
 /// As [`tuned`], of another program.
@@ -114,12 +119,69 @@ fn tuned_program(
 
 #[test]
 fn ranks_that_outnumber_cores_are_told_to_wait_otherwise() {
-    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let tuning = tuned(Mpich4, 2 * n_cores + 1, (&["--tune=waiting"], "0.5"));
+    let tuning = tuned(Mpich4, n_ranks(), (&["--tune=waiting"], "0.5"));
     assert!(tuning.tunlets.iter().all(|tunlet| tunlet.ended.is_none()), "{tuning:?}");
     let decision = tuning.decisions.first().expect("there are too few cores");
     assert_eq!(decision.point, "waiting");
     assert!(decision.reason.contains("share a core"), "{}", decision.reason);
+    check_waiting(&tuning, n_ranks());
+}
+
+/// Checks that the way of waiting was changed in all ranks.
+#[track_caller]
+pub(super) fn check_waiting(tuning: &TuningSummary, n_ranks: usize) {
+    let n_ranks = u32::try_from(n_ranks).expect("few ranks");
+    let made = tuning.decisions.iter().find(|decision| decision.applied_s.is_some());
+    let decision = made.unwrap_or_else(|| panic!("nothing was changed: {:?}", tuning.decisions));
+    assert_eq!((decision.point.as_str(), decision.n_ranks), ("waiting", n_ranks));
+}
+
+/// More ranks than cores.
+fn n_ranks() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from) + 1
+}
+
+#[test]
+fn levers_are_set_in_a_job_that_runs() {
+    let program = program().built(Mpich4);
+    let running = Mpich4.launch(n_ranks(), &program).arg("1000000").start();
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("levers"));
+    let has_mpi = |pid: &u32| {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        maps.is_ok_and(|maps| maps.contains("libmpi"))
+    };
+    running.wait_until("all ranks with MPI", |running| {
+        running.processes(is_rank).iter().filter(|pid| has_mpi(pid)).count() == n_ranks()
+    });
+    let folders = WatchFolders::new();
+    let options = ["--tune=waiting", "--for", "3"];
+    let ended = folders.attach(running.pid(), &options).run();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let watched = folders.finish(ended);
+    check_waiting(&watched.summary.tuning.expect("it was tuned"), n_ranks());
+    running.terminate(running.pid());
+    running.finish();
+}
+
+#[test]
+fn everything_is_taken_back_while_the_program_runs() {
+    let program = program().built(Mpich4);
+    let folders = WatchFolders::new();
+    let job = Mpich4.launch(n_ranks(), &program).arg("1000000");
+    let running = folders.start(&job, &["--quiet", "--no-html", "--tune=waiting"]);
+    let tune = |word: &str| {
+        let job = Job::new(sintonia()).arg("tune").arg(folders.record());
+        if word.is_empty() { job.run() } else { job.arg(word).run() }
+    };
+    running.wait_until("a change", |_| tune("").stdout.contains("waiting = "));
+    let off = tune("off");
+    assert_eq!(off.code, 0, "{}", off.stderr);
+    running.interrupt(running.pid());
+    let watched = folders.finish(running.finish());
+    let tuning = watched.summary.tuning.expect("it was tuned");
+    assert!(tuning.is_off);
+    check_waiting(&tuning, n_ranks());
+    assert!(tuning.decisions.iter().all(|decision| decision.outcome != DecisionOutcome::Kept));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Tests of ranks that Slurm starts on two nodes.
 
+use crate::levers;
 use run_record::summary::RankTotals;
 use suite::library::Library;
-use suite::tool::WatchFolders;
+use suite::tool::{WatchFolders, watch_with};
 use suite::{Job, Slurm, TestProgram, Watched, watch};
 
 /// Times, in ms, that the ranks of both nodes are useful in an iteration.
@@ -65,4 +66,15 @@ fn a_batch_script_watches_mpirun() {
     let program = TestProgram::c("imbalance").built(Library::OpenMpi4);
     let slurm = Slurm::new(2);
     check_batch(&slurm, &Library::OpenMpi4.launch(4, &program).args(ARGUMENTS));
+}
+
+#[test]
+fn levers_are_set_in_a_step_of_srun() {
+    let program = levers::program().built(Library::Mpich4);
+    let slurm = Slurm::new(2);
+    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let job = slurm.srun("pmi2", n_cores + 1, &program).arg("2");
+    let watched = watch_with(&job, &["--no-html", "--tune=waiting"]);
+    assert_eq!((watched.ended.code, watched.summary.n_nodes), (0, 2), "{}", watched.ended.stderr);
+    levers::check_waiting(&watched.summary.tuning.expect("it was tuned"), 2 * (n_cores + 1));
 }
