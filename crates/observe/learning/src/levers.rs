@@ -27,7 +27,7 @@ pub struct LeverTrial {
     pub noise: f64,
 }
 
-/// CandidateVerdict about a lever.
+/// Verdict about a lever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeverVerdict {
@@ -42,7 +42,7 @@ pub enum LeverVerdict {
 pub struct LearntLever {
     /// Name.
     pub name: String,
-    /// CandidateVerdict of the last trial.
+    /// Verdict of the last trial.
     pub verdict: LeverVerdict,
     /// True if it is set from the start once it helped; others follow what the system says.
     pub is_for_start: bool,

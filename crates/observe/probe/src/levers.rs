@@ -119,8 +119,8 @@ fn waiting_applies() -> Result<(), String> {
             .is_ok_and(|value| ["1", "true", "yes", "t", "y"].contains(&value.as_str()))
     };
     let family = monitoring::library().map(|library| library.family);
-    let is_open_mpi = family == Some(LibraryFamily::OpenMpi);
-    match YIELDING.iter().filter(|_| is_open_mpi).find(is_yielding) {
+    let of_family: &[&str] = if family == Some(LibraryFamily::OpenMpi) { &YIELDING } else { &[] };
+    match of_family.iter().find(is_yielding) {
         Some(name) => Err(format!("the MPI library gives cores away by itself (`{name}`)")),
         None => waiting::check().map_err(|error| error.to_string()),
     }

@@ -271,6 +271,20 @@ impl StartedJob {
         }
     }
 
+    /// Waits until this many processes, whose program has `part` in its path, have loaded an MPI library: a program that
+    /// finds its library at run time is not recognized as a rank before.
+    #[track_caller]
+    pub fn wait_for_ranks(&self, part: &str, n_ranks: usize) {
+        let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains(part));
+        let has_mpi = |pid: &u32| {
+            let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+            maps.is_ok_and(|maps| maps.contains("libmpi"))
+        };
+        self.wait_until("all ranks with MPI", |job| {
+            job.processes(is_rank).iter().filter(|pid| has_mpi(pid)).count() == n_ranks
+        });
+    }
+
     /// Waits for the end, and checks that no process of the job is left.
     #[track_caller]
     pub fn finish(mut self) -> EndedJob {

@@ -3,23 +3,29 @@
 use crate::levers;
 use run_record::summary::RankTotals;
 use suite::library::Library;
-use suite::tool::watch_with;
 use suite::{Cluster, TestProgram, Watched, watch};
+
+/// Times, in ms, that the ranks of both nodes are useful in an iteration.
+pub(super) const ARGUMENTS: [&str; 5] = ["10", "40", "40", "20", "20"];
 
 /// Runs two ranks on each node; those of node 2 are useful for half of the time.
 #[track_caller]
 fn run(library: Library) -> Watched {
     let program = TestProgram::c("imbalance").built(library);
     let cluster = Cluster::new(2);
-    let job = cluster.launch(library, 2, &program).args(["10", "40", "40", "20", "20"]);
-    let watched = watch(&job);
-    assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
-    watched
+    watch(&cluster.launch(library, 2, &program).args(ARGUMENTS))
 }
 
 #[track_caller]
 fn check(library: Library) {
-    let Watched { summary, ended, .. } = run(library);
+    check_ranks(&run(library));
+}
+
+/// Checks two ranks on each of two nodes, of which those of node 2 were useful for half of the time.
+#[track_caller]
+pub(super) fn check_ranks(watched: &Watched) {
+    let Watched { summary, ended, .. } = watched;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert_eq!((summary.n_ranks, summary.n_nodes), (4, 2), "{}", ended.stderr);
     let nodes: Vec<&str> = summary.ranks.iter().map(|rank| rank.node.as_str()).collect();
     assert_eq!(nodes, ["snt-n1", "snt-n1", "snt-n2", "snt-n2"]);
@@ -67,11 +73,6 @@ fn mpich_5_on_two_nodes() {
 
 #[test]
 fn levers_are_set_on_two_nodes() {
-    let program = levers::program().built(Library::Mpich4);
-    let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
     let cluster = Cluster::new(2);
-    let job = cluster.launch(Library::Mpich4, n_cores + 1, &program).arg("2");
-    let watched = watch_with(&job, &["--no-html", "--tune=waiting"]);
-    assert_eq!((watched.ended.code, watched.summary.n_nodes), (0, 2), "{}", watched.ended.stderr);
-    levers::check_waiting(&watched.summary.tuning.expect("it was tuned"), 2 * (n_cores + 1));
+    levers::check_on_two_nodes(|n, program| cluster.launch(Library::Mpich4, n, program));
 }

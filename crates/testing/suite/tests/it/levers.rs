@@ -3,7 +3,7 @@
 use run_record::RunRecord;
 use run_record::tuning::{DecisionOutcome, TuningSummary};
 use suite::library::Library::{self, Mpich4, OpenMpi4, OpenMpi5};
-use suite::tool::{WatchFolders, sintonia};
+use suite::tool::{WatchFolders, sintonia, watch_with};
 use suite::{Job, TestProgram};
 
 /// Program that takes and gives back large blocks until that costs no page faults any more, for some seconds at most, and
@@ -138,21 +138,28 @@ pub(super) fn check_waiting(tuning: &TuningSummary, n_ranks: usize) {
 
 /// More ranks than cores.
 fn n_ranks() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from) + 1
+    2 * n_cores() + 1
+}
+
+/// Checks that ranks are told to wait otherwise in a job that starts the given number of them on each of two nodes.
+#[track_caller]
+pub(super) fn check_on_two_nodes(job: impl Fn(usize, &TestProgram) -> Job) {
+    let n_of_node = n_cores() + 1;
+    let job = job(n_of_node, &program().built(Mpich4)).arg("2");
+    let watched = watch_with(&job, &["--no-html", "--tune=waiting"]);
+    assert_eq!((watched.ended.code, watched.summary.n_nodes), (0, 2), "{}", watched.ended.stderr);
+    check_waiting(&watched.summary.tuning.expect("it was tuned"), 2 * n_of_node);
+}
+
+fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[test]
 fn levers_are_set_in_a_job_that_runs() {
     let program = program().built(Mpich4);
     let running = Mpich4.launch(n_ranks(), &program).arg("1000000").start();
-    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("levers"));
-    let has_mpi = |pid: &u32| {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
-        maps.is_ok_and(|maps| maps.contains("libmpi"))
-    };
-    running.wait_until("all ranks with MPI", |running| {
-        running.processes(is_rank).iter().filter(|pid| has_mpi(pid)).count() == n_ranks()
-    });
+    running.wait_for_ranks("levers", n_ranks());
     let folders = WatchFolders::new();
     let options = ["--tune=waiting", "--for", "3"];
     let ended = folders.attach(running.pid(), &options).run();
@@ -176,6 +183,7 @@ fn everything_is_taken_back_while_the_program_runs() {
     running.wait_until("a change", |_| tune("").stdout.contains("waiting = "));
     let off = tune("off");
     assert_eq!(off.code, 0, "{}", off.stderr);
+    running.wait_until("the way back", |_| tune("").stdout.contains("taken back"));
     running.interrupt(running.pid());
     let watched = folders.finish(running.finish());
     let tuning = watched.summary.tuning.expect("it was tuned");

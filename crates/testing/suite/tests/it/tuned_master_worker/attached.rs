@@ -17,15 +17,7 @@ const N_TIMES: usize = 6;
 fn check(library: Library) {
     let job = library.launch(N_RANKS, &example("mandelbrot"));
     let running = job.args(["200", N_FRAMES, "--policy", "static"]).start();
-    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/mandelbrot"));
-    // The program finds its MPI library at run time; before that, its processes are not recognized as ranks.
-    let has_mpi = |pid: &u32| {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
-        maps.is_ok_and(|maps| maps.contains("libmpi"))
-    };
-    running.wait_until("all ranks with MPI", |running| {
-        running.processes(is_rank).iter().filter(|pid| has_mpi(pid)).count() == N_RANKS
-    });
+    running.wait_for_ranks("/mandelbrot", N_RANKS);
     assert!((0..N_TIMES).any(|_| 0 < n_applied(&running)), "nothing was changed");
     running.terminate(running.pid());
     assert_ne!(running.finish().code, 0);
