@@ -1,7 +1,8 @@
 //! `memory`: page faults cost more than the memory that they save, in any program.
 //!
 //! Where ranks have many page faults for their processor time, `malloc` keeps freed memory. Where ranks hold much memory,
-//! huge pages are tried. Either helps some programs and hurts others: the trial decides, one after the other.
+//! huge pages are tried, once the program has run so long that what it costs to make them is little beside that. Either helps
+//! some programs and hurts others: the trial decides, one after the other.
 //!
 //! What earlier runs were faster with is set at once. When iterations have been measured with it, it is taken back on trial:
 //! it comes again unless the program is faster without it.
@@ -35,6 +36,10 @@ pub(crate) const GUIDE: Guide = Guide {
 const FAULTS_PER_CPU_S: f64 = 3000.0;
 /// Resident bytes of a rank from which on huge pages are tried.
 const RESIDENT_BYTES: u64 = 64 << 20;
+/// Bytes of small pages that are made huge, and back, in a second of processor time.
+const MADE_HUGE_BYTES_PER_S: f64 = 1e9;
+/// Largest share of the processor time so far that making pages huge may cost.
+const COST_MAX: f64 = 0.03;
 /// Cores that the ranks use together, below which a report tells nothing.
 const IDLE: f64 = 0.02;
 /// Reports in a row that have to tell the same: a program faults in all its memory once.
@@ -51,14 +56,16 @@ const CHECKED_S: f64 = 0.5;
 pub struct Memory {
     levers: Vec<TriedLever>,
     n_between: u32,
+    /// Processor time of all ranks so far, in s.
+    cpu_s: f64,
 }
 
 /// A lever with what speaks for it.
 #[derive(Debug)]
 struct TriedLever {
     point: KnownPoint,
-    /// Returns the reason to set it.
-    reason: fn(&[RankUsage]) -> Option<String>,
+    /// Returns the reason to set it, given the processor time of all ranks so far in s.
+    reason: fn(&[RankUsage], f64) -> Option<String>,
     n_seen: u32,
     rest: Rest,
     learnt: Learnt,
@@ -89,7 +96,7 @@ impl Tunlet for Memory {
             Ok(TriedLever { point, reason, n_seen, rest, learnt })
         };
         let levers = vec![lever(NAME, faulting)?, lever(HUGE_PAGES, large)?];
-        *self = Self { levers, n_between: 0 };
+        *self = Self { levers, n_between: 0, cpu_s: 0.0 };
         let points = self.levers.iter().map(|lever| lever.point.position).collect();
         let events = vec![Detail::None; application.events.len()];
         Ok(Requests { events, performance: true, points })
@@ -109,8 +116,13 @@ impl Tunlet for Memory {
             }
             News::Declined { point, .. } => {
                 if let Some(idx) = lever_of(&mut self.levers, *point) {
-                    self.levers[idx].point.declined();
-                    self.levers[idx].rest.begin();
+                    let lever = &mut self.levers[idx];
+                    // What was not carried out was not tried.
+                    match lever.point.is_waiting {
+                        true => lever.rest.begin(),
+                        false => lever.rest.begin_after_trial(),
+                    }
+                    lever.point.declined();
                     self.n_between = N_BETWEEN;
                 }
             }
@@ -153,7 +165,9 @@ impl TriedLever {
 
 impl Memory {
     fn judge(&mut self, performance: &Performance) -> Option<Decision> {
-        if performance.usage.iter().map(|rank| rank.cpu).sum::<f64>() < IDLE {
+        let cpu: f64 = performance.usage.iter().map(|rank| rank.cpu).sum();
+        self.cpu_s += cpu * (performance.span_s.1 - performance.span_s.0).max(0.0);
+        if cpu < IDLE {
             return None;
         }
         self.n_between = self.n_between.saturating_sub(1);
@@ -166,7 +180,7 @@ impl Memory {
         let mut decision = None;
         for lever in &mut self.levers {
             lever.rest.pass();
-            let reason = (lever.reason)(&performance.usage);
+            let reason = (lever.reason)(&performance.usage, self.cpu_s);
             lever.n_seen = if reason.is_some() { lever.n_seen + 1 } else { 0 };
             let is_due = N_SEEN <= lever.n_seen && !lever.rest.is_resting() && self.n_between == 0;
             let is_off = lever.point.value != Some(1.0);
@@ -179,7 +193,7 @@ impl Memory {
 }
 
 /// Reason to keep freed memory.
-fn faulting(usage: &[RankUsage]) -> Option<String> {
+fn faulting(usage: &[RankUsage], _cpu_s: f64) -> Option<String> {
     let cpu: f64 = usage.iter().map(|rank| rank.cpu).sum();
     let faults: f64 = usage.iter().map(|rank| rank.faults_per_s).sum();
     let rate = faults / cpu.max(1e-3);
@@ -188,11 +202,13 @@ fn faulting(usage: &[RankUsage]) -> Option<String> {
 }
 
 /// Reason to ask for huge pages.
-fn large(usage: &[RankUsage]) -> Option<String> {
+fn large(usage: &[RankUsage], cpu_s: f64) -> Option<String> {
     let largest = usage.iter().max_by_key(|rank| rank.memory_max_bytes)?;
+    let n_bytes: u64 = usage.iter().map(|rank| rank.memory_max_bytes).sum();
+    let is_cheap = n_bytes as f64 / MADE_HUGE_BYTES_PER_S <= COST_MAX * cpu_s;
     let mib = largest.memory_max_bytes >> 20;
     let reason = || format!("rank {} holds {mib} MiB in small pages", largest.rank.0);
-    (RESIDENT_BYTES < largest.memory_max_bytes).then(reason)
+    (is_cheap && RESIDENT_BYTES < largest.memory_max_bytes).then(reason)
 }
 
 #[cfg(test)]
@@ -209,12 +225,21 @@ mod tests {
         tunlet
     }
 
-    /// Returns the positions of the levers that are asked for, after each of which it is set or declined.
-    fn asked(faults_per_s: f64, mib: u64, n_reports: u32, is_declined: bool) -> Vec<usize> {
+    /// What becomes of a decision.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Outcome {
+        Set,
+        Declined,
+        Undone,
+    }
+
+    /// Returns the positions of the levers that are asked for.
+    fn asked(faults_per_s: f64, mib: u64, n_reports: u32, outcome: Outcome) -> Vec<usize> {
         let mut tunlet = begun();
         let memory_max_bytes = mib << 20;
         let usage = RankUsage { cpu: 1.0, faults_per_s, memory_max_bytes, ..RankUsage::default() };
-        let performance = Performance { usage: vec![usage], ..Performance::default() };
+        let span_s = (0.0, 10.0);
+        let performance = Performance { span_s, usage: vec![usage], ..Performance::default() };
         let mut asked = Vec::new();
         for _ in 0..n_reports {
             let mut decisions = Vec::new();
@@ -223,9 +248,17 @@ mod tests {
                 asked.push(point);
                 let (old, new) = (Value::Int(0), Value::Int(1));
                 let applied = Applied { point, old, new, time_s: 0.0, hit: 0, is_own: true };
-                let declined = News::Declined { point, reason: "slower".to_owned() };
-                let news = if is_declined { declined } else { News::Applied(applied) };
-                tunlet.hear(&news, &mut Vec::new());
+                if outcome != Outcome::Declined {
+                    tunlet.hear(&News::Applied(applied.clone()), &mut Vec::new());
+                }
+                if outcome != Outcome::Set {
+                    let reason = "slower".to_owned();
+                    tunlet.hear(&News::Declined { point, reason }, &mut Vec::new());
+                }
+                if outcome == Outcome::Undone {
+                    let back = Applied { old: new, new: old, is_own: false, ..applied };
+                    tunlet.hear(&News::Applied(back), &mut Vec::new());
+                }
             }
         }
         asked
@@ -233,18 +266,26 @@ mod tests {
 
     #[test]
     fn each_is_asked_for_by_its_own_sign_and_in_turns() {
-        assert_eq!(asked(1e2, 1, 99, false), [0_usize; 0]);
-        assert_eq!(asked(1e4, 1, N_SEEN - 1, false), [0_usize; 0]);
-        assert_eq!(asked(1e4, 1, 99, false), [0]);
-        assert_eq!(asked(1e2, 100, 99, false), [1]);
-        assert_eq!(asked(1e4, 100, N_SEEN + N_BETWEEN - 1, false), [0]);
-        assert_eq!(asked(1e4, 100, 99, false), [0, 1]);
+        assert_eq!(asked(1e2, 1, 99, Outcome::Set), [0_usize; 0]);
+        assert_eq!(asked(1e4, 1, N_SEEN - 1, Outcome::Set), [0_usize; 0]);
+        assert_eq!(asked(1e4, 1, 99, Outcome::Set), [0]);
+        assert_eq!(asked(1e2, 100, 99, Outcome::Set), [1]);
+        assert_eq!(asked(1e4, 100, N_SEEN + N_BETWEEN - 1, Outcome::Set), [0]);
+        assert_eq!(asked(1e4, 100, 99, Outcome::Set), [0, 1]);
+    }
+
+    #[test]
+    fn pages_are_made_huge_once_that_is_cheap_beside_the_run() {
+        let usage = [RankUsage { memory_max_bytes: 100 << 20, ..RankUsage::default() }; 8];
+        assert_eq!(large(&usage, 20.0), None);
+        assert_ne!(large(&usage, 30.0), None);
     }
 
     #[test]
     fn what_did_not_help_is_tried_ever_more_seldom() {
-        let n_asked = asked(1e4, 1, 1000, true).len();
-        assert!((3..12).contains(&n_asked), "{n_asked}");
+        let n_asked = |outcome| asked(1e4, 1, 1000, outcome).len();
+        assert!((6..12).contains(&n_asked(Outcome::Declined)));
+        assert!((3..6).contains(&n_asked(Outcome::Undone)), "a trial costs more");
     }
 
     /// Returns the values that are asked for of a learnt lever, in this many reports with an iteration each.

@@ -3,6 +3,7 @@
 use app_description::Past;
 
 const N_FIRST: u32 = 8;
+const N_AFTER_TRIAL: u32 = 64;
 const N_MAX: u32 = 1024;
 
 /// Pause that doubles each time, counted in calls of `pass`: iterations, or news.
@@ -20,7 +21,16 @@ impl Rest {
 
     /// Begins a pause after a change that did not help.
     pub(crate) fn begin(&mut self) {
-        self.n_last = (2 * self.n_last).clamp(N_FIRST, N_MAX);
+        self.begin_of(N_FIRST);
+    }
+
+    /// Begins a pause after a change that was tried, which costs a program that does not like it: a long one.
+    pub(crate) fn begin_after_trial(&mut self) {
+        self.begin_of(N_AFTER_TRIAL);
+    }
+
+    fn begin_of(&mut self, n_min: u32) {
+        self.n_last = (2 * self.n_last).clamp(n_min, N_MAX);
         self.n_left = self.n_last;
     }
 
@@ -47,6 +57,16 @@ mod tests {
     fn what_failed_before_waits_longest() {
         assert!(!Rest::first(Past::Unknown).is_resting());
         assert_eq!(Rest::first(Past::Failed).n_left, N_MAX);
+    }
+
+    #[test]
+    fn what_was_tried_waits_longer() {
+        let mut rest = Rest::default();
+        rest.begin();
+        rest.begin_after_trial();
+        assert_eq!(rest.n_left, N_AFTER_TRIAL);
+        rest.begin();
+        assert_eq!(rest.n_left, 2 * N_AFTER_TRIAL);
     }
 
     #[test]

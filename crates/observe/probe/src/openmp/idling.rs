@@ -43,7 +43,11 @@ pub(crate) fn applies() -> Result<(), String> {
     if !super::is_present() {
         return Err("it has no OpenMP threads that can be reached".to_owned());
     }
-    let (n_threads, n_cores) = lending::threads_and_cores(gomp::n_threads_by_default());
+    let n_by_default = gomp::n_threads_by_default();
+    if lending::n_threads_of_own_teams().max(n_by_default) <= 1 {
+        return Err("none of its regions had more than one thread yet".to_owned());
+    }
+    let (n_threads, n_cores) = lending::threads_and_cores(n_by_default);
     if n_threads <= n_cores {
         return Err(format!("the node has {n_cores} cores for its {n_threads} threads"));
     }

@@ -91,20 +91,21 @@ impl Lending {
         let main = std::process::id().cast_signed();
         let Some(own) = mask(main) else { return };
         self.own = cores(&own);
+        self.find_borrowers(main);
+        // Nobody needs to be known who could lend to nobody.
+        if self.borrowers.is_empty() {
+            return;
+        }
         let others = segments_of_node(&process.folder);
         let is_foreign = |it: &Neighbor| it.cores.iter().any(|core| !self.own.contains(core));
         let others = others.into_iter().filter(|(pid, _)| *pid != main);
         let neighbors = others.filter_map(|(pid, segment)| Neighbor::new(pid, segment));
         self.neighbors = neighbors.filter(is_foreign).collect();
-        self.find_borrowers(main);
     }
 
     /// Adds threads with the cores of the first one, if there are more of them than cores.
     fn find_borrowers(&mut self, main: c_int) {
-        let n_threads = monitoring::process().map_or(0, |process| {
-            SegmentReader::open(process.segment.path()).map_or(0, |own| n_threads(&own))
-        });
-        if n_threads <= self.own.len() {
+        if n_threads_of_own_teams() <= self.own.len() {
             return;
         }
         for tid in threads() {
@@ -137,6 +138,13 @@ impl Neighbor {
             main.in_call().is_some() && LENDS_AFTER.as_secs_f64() * ticks_per_s < ticks as f64
         })
     }
+}
+
+/// Threads of the largest team of this process so far; 0 before a region has ended.
+pub(super) fn n_threads_of_own_teams() -> usize {
+    monitoring::process().map_or(0, |process| {
+        SegmentReader::open(process.segment.path()).map_or(0, |own| n_threads(&own))
+    })
 }
 
 /// Returns how many threads the ranks of this node have, and how many cores they may use together. A team is counted once a
