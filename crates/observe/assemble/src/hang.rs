@@ -115,6 +115,8 @@ fn groups(world: usize, waits: &Waits<'_>) -> Vec<WaitingRanks> {
         let state = match &rank.doing {
             Doing::Waiting(wait) => wait.words.clone(),
             Doing::Computing { .. } => "outside MPI".to_owned(),
+            Doing::Stopped { inside: Some(call) } => format!("stopped in {call}"),
+            Doing::Stopped { inside: None } => "stopped outside MPI".to_owned(),
             Doing::Polling(call) => format!("polling, {call}"),
             Doing::Finalizing => "in MPI_Finalize".to_owned(),
             Doing::Ended => "ended".to_owned(),

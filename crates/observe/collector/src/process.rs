@@ -17,10 +17,14 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::sum_builder::{BatchPositions, SumRequest};
-use wire::{CommunicatorReport, Order, OrderAnswer, ProcessReport, ThreadReport, ToAnalyzer};
+use wire::{
+    CommunicatorReport, Order, OrderAnswer, ProcessReport, ThreadReport, ThreadState, ToAnalyzer,
+};
 
 /// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
 const REUSED_AFTER_S: f64 = 2.0;
+/// Ticks after which the kernel is asked about a thread in an MPI call: some tenths of a second.
+const LONG_CALL_TICKS: u64 = 1_000_000_000;
 
 /// Observed process with its segment.
 #[derive(Debug)]
@@ -250,7 +254,7 @@ impl Observed {
             modules: String::new(),
             communicators,
             collectives: self.segment.collectives(),
-            threads: self.segment.threads().map(|thread| self.thread_report(thread)).collect(),
+            threads: self.segment.threads().map(|one| self.thread_report(one, now_ticks)).collect(),
             usage: self.kernel.usage.since_init(&self.segment),
             cores: self.kernel.usage.cores().clone(),
             openmp: self.segment.openmp(),
@@ -258,9 +262,10 @@ impl Observed {
         }
     }
 
-    fn thread_report(&self, thread: ThreadView<'_>) -> ThreadReport {
+    fn thread_report(&self, thread: ThreadView<'_>, now_ticks: u64) -> ThreadReport {
         let in_call = thread.in_call();
-        let is_there = in_call.is_none() && self.stage.reached == Milestone::Running;
+        let is_long = LONG_CALL_TICKS < now_ticks.saturating_sub(thread.since_ticks());
+        let is_asked = (in_call.is_none() || is_long) && self.stage.reached == Milestone::Running;
         ThreadReport {
             idx: thread.idx(),
             tid: thread.tid(),
@@ -269,7 +274,7 @@ impl Observed {
             in_call,
             awaited: in_call.map(|_| thread.awaited()),
             last_call: thread.last_call(),
-            is_running: is_there.then(|| is_running(self.key.pid, thread.tid())).flatten(),
+            state: is_asked.then(|| state(self.key.pid, thread.tid())).flatten(),
             since: Ticks(thread.since_ticks()),
             calls_without_region: thread.calls_without_region(),
             n_written: thread.n_written(),
@@ -278,11 +283,15 @@ impl Observed {
     }
 }
 
-/// Returns whether a thread runs or is ready to run.
-fn is_running(pid: u32, tid: u32) -> Option<bool> {
+/// Returns the state of a thread.
+fn state(pid: u32, tid: u32) -> Option<ThreadState> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
     // The name in parentheses may contain anything.
-    Some(stat.rsplit_once(')')?.1.trim_start().starts_with('R'))
+    match stat.rsplit_once(')')?.1.trim_start().chars().next()? {
+        'R' => Some(ThreadState::Running),
+        'T' | 't' => Some(ThreadState::Stopped),
+        _ => Some(ThreadState::Sleeping),
+    }
 }
 
 /// Returns a handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Version of the messages; the two sides refuse other versions and name them.
-pub const PROTOCOL: u16 = 6;
+pub const PROTOCOL: u16 = 7;
 
 /// Introduction of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ pub use facts::{EventFacts, ProbedFunction};
 pub use frame::{decode, to_bytes};
 pub use hello::{Hello, PROTOCOL, Verdict, WireError};
 pub use message::{Records, ToAnalyzer, ToCollector};
-pub use report::{CommunicatorReport, ProcessReport, ThreadReport};
+pub use report::{CommunicatorReport, ProcessReport, ThreadReport, ThreadState};
 pub use samples::{PathNode, ProcessSamples};
 pub use secret::{Secret, SecretError};
 pub use summary::{

@@ -77,6 +77,17 @@ pub struct CommunicatorReport {
     pub world_ranks: Vec<u32>,
 }
 
+/// State of a thread in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ThreadState {
+    /// It runs or is ready to run.
+    Running,
+    /// It waits for something.
+    Sleeping,
+    /// A signal or a debugger stopped it.
+    Stopped,
+}
+
 /// One thread that called MPI.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadReport {
@@ -94,8 +105,8 @@ pub struct ThreadReport {
     pub awaited: Option<Awaited>,
     /// MPI call that the thread returned from last, while it is outside MPI.
     pub last_call: Option<InCall>,
-    /// Whether the kernel says that the thread runs or is ready to run; known while it is outside MPI.
-    pub is_running: Option<bool>,
+    /// What the kernel says; known while it is outside MPI, or in one call for long.
+    pub state: Option<ThreadState>,
     /// Time at which the thread last entered or left MPI.
     pub since: Ticks,
     /// Calls counted by operation only, because the region table was full.

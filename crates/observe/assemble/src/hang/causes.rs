@@ -103,9 +103,13 @@ impl<'a> Waits<'a> {
     /// Returns the nodes for which a rank waits.
     fn targets(&self, rank: &RankState) -> Vec<usize> {
         let Doing::Waiting(wait) = &rank.doing else { return Vec::new() };
-        // What has surely happened is no reason to wait, unless nothing else is left.
-        let open: Vec<&Need> = wait.needs.iter().filter(|need| !self.is_met(rank, need)).collect();
-        let needs = if open.is_empty() { wait.needs.iter().collect() } else { open };
+        // A partner that is in the call that matches is no reason to wait, unless somebody stopped it.
+        let needs: Vec<&Need> =
+            wait.needs.iter().filter(|need| !self.is_matched(rank, need)).collect();
+        // What has surely happened is none either, unless nothing else is left.
+        let open: Vec<&Need> =
+            needs.iter().copied().filter(|need| !self.is_met(rank, need)).collect();
+        let needs = if open.is_empty() { needs } else { open };
         let node = |need: &&Need| match need {
             Need::Message { from: None, .. } => None,
             Need::Message { from: Some(rank), .. } | Need::Receipt { by: rank, .. } => {
@@ -134,6 +138,27 @@ impl<'a> Waits<'a> {
         }
     }
 
+    /// Returns whether the partner of a request is in a call that waits for just this: no deadlock.
+    pub(super) fn is_matched(&self, rank: &RankState, need: &Need) -> bool {
+        let (partner, own_tag) = match need {
+            Need::Message { from: Some(rank), tag } | Need::Receipt { by: rank, tag } => {
+                (rank, tag)
+            }
+            Need::Message { from: None, .. } | Need::Collective { .. } => return false,
+        };
+        let fits = |other: &Need| match (need, other) {
+            (Need::Receipt { .. }, Need::Message { from, tag }) => {
+                from.is_none_or(|from| from == rank.rank) && (*tag < 0 || tag == own_tag)
+            }
+            (Need::Message { .. }, Need::Receipt { by, tag }) => {
+                *by == rank.rank && (*own_tag < 0 || tag == own_tag)
+            }
+            _ => false,
+        };
+        let partner = self.position(*partner).and_then(|at| self.wait(at));
+        partner.is_some_and(|wait| wait.needs.iter().any(fits))
+    }
+
     /// Messages of rank `of` with rank `with`.
     pub(super) fn messages(&self, of: u32, with: u32) -> Messages {
         let state = self.position(of).map(|at| &self.world.ranks[at]);
@@ -150,7 +175,8 @@ impl<'a> Waits<'a> {
         let is_in = |state: &RankState| {
             if has_numbers {
                 let entered = state.collectives.get(&communicator).map_or(0, |calls| calls.0);
-                return number <= entered && !matches!(state.doing, Doing::Ended);
+                let is_gone = matches!(state.doing, Doing::Ended | Doing::Stopped { .. });
+                return number <= entered && !is_gone;
             }
             self.call_of(state).is_some_and(|call| call.0 == communicator)
         };

@@ -7,6 +7,7 @@ use crate::findings::capital;
 use events::CommunicatorKey;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
+use wire::ThreadState;
 
 /// Largest number of ranks of a cycle that are told one by one.
 const N_TOLD_MAX: usize = 6;
@@ -142,6 +143,7 @@ impl Waits<'_> {
     /// Returns a remark on a rank that has not entered a collective call: its last one on the same communicator.
     fn behind(&self, rank: &RankState, communicator: CommunicatorKey) -> String {
         match rank.collectives.get(&communicator) {
+            _ if matches!(rank.doing, Doing::Stopped { .. }) => "does not go on".to_owned(),
             _ if !self.world.has_numbers => "is not in it".to_owned(),
             Some((number, words)) => format!(
                 "has not entered it: its last one there, the {}, was {words}",
@@ -173,6 +175,14 @@ impl Waits<'_> {
                 let what =
                     if needs.is_empty() { String::new() } else { format!(" {}", needs.join(", ")) };
                 let own = format!("rank {} waits in {}{what}", state.rank, wait.words);
+                let is_matched = wait.needs.iter().all(|need| self.is_matched(state, need));
+                let own = match !wait.needs.is_empty() && is_matched {
+                    true => format!(
+                        "{own}, which is in the call that matches: the library, the network or the \
+                         machine does not go on"
+                    ),
+                    false => own,
+                };
                 match n_others {
                     0 => format!("{}, since {since}.", capital(&own)),
                     _ => format!("{subject}; {own}, since {since}."),
@@ -291,14 +301,23 @@ impl Waits<'_> {
 fn state_in_words(doing: &Doing, since: &str) -> String {
     match doing {
         Doing::Waiting(wait) => format!("is in {}", wait.words),
-        Doing::Computing { after, is_running } => {
+        Doing::Computing { after, state } => {
             let after = after.as_ref().map(|call| format!(", after {call}")).unwrap_or_default();
-            let state = match is_running {
-                Some(true) => ", and runs: it computes for long, or in an endless loop",
-                Some(false) => ", and sleeps: it waits for a file, a lock or another program",
-                None => "",
+            let state = match state {
+                Some(ThreadState::Running) => {
+                    ", and runs: it computes for long, or in an endless loop"
+                }
+                Some(ThreadState::Sleeping) => {
+                    ", and sleeps: it waits for a file, a lock or another program"
+                }
+                Some(ThreadState::Stopped) | None => "",
             };
             format!("has been outside MPI for {since}{after}{state}")
+        }
+        Doing::Stopped { inside } => {
+            let place =
+                inside.as_ref().map_or("outside MPI".to_owned(), |call| format!("in {call}"));
+            format!("was stopped {place} by a signal or a debugger, and goes on after SIGCONT")
         }
         Doing::Polling(call) => format!("only looks for something to do, in {call}"),
         Doing::Finalizing => {

@@ -8,7 +8,7 @@ use events::{Awaited, AwaitedRequest, CommunicatorKey, InCall, OperationId};
 use mpi_abi::{Class, Mode, Operation, ParameterKind};
 use run_record::summary::CallSite;
 use std::collections::HashMap;
-use wire::{ProcessReport, ThreadReport};
+use wire::{ProcessReport, ThreadReport, ThreadState};
 
 /// A process that ended this much earlier than the last one had ended before the others were stopped, in s.
 const ENDED_BEFORE_S: f64 = 3.0;
@@ -54,7 +54,9 @@ pub(super) enum Doing {
     /// In an MPI call.
     Waiting(Wait),
     /// Outside MPI since this call, if any; the kernel says whether it runs.
-    Computing { after: Option<String>, is_running: Option<bool> },
+    Computing { after: Option<String>, state: Option<ThreadState> },
+    /// Stopped by a signal or a debugger, in this MPI call or outside MPI.
+    Stopped { inside: Option<String> },
     /// In calls that only look for messages or completion, the last of which is this one.
     Polling(String),
     /// In `MPI_Finalize`, or past it.
@@ -179,8 +181,11 @@ fn doing(
 ) -> Doing {
     let computing = || Doing::Computing {
         after: thread.last_call.map(|call| names.words(call)),
-        is_running: thread.is_running,
+        state: thread.state,
     };
+    if thread.state == Some(ThreadState::Stopped) {
+        return Doing::Stopped { inside: thread.in_call.map(|call| names.words(call)) };
+    }
     let last = thread.in_call.or(thread.last_call);
     let operation = last.and_then(|call| mpi_abi::operation(OperationId(call.operation)));
     let (Some(last), Some(operation)) = (last, operation) else { return computing() };

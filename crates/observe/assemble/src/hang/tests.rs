@@ -4,6 +4,7 @@ use super::state::{Doing, Messages, Need, RankState, Wait, WorldState};
 use super::{Waits, explain};
 use events::CommunicatorKey;
 use std::collections::HashMap;
+use wire::ThreadState;
 
 const WORLD: CommunicatorKey = CommunicatorKey { id: 0, ordinal: 0 };
 
@@ -69,11 +70,49 @@ fn ranks_that_wait_for_each_other_are_a_deadlock() {
     );
 }
 
+fn exchange(with: u32) -> Doing {
+    let needs =
+        vec![Need::Receipt { by: with, tag: 5 }, Need::Message { from: Some(with), tag: 5 }];
+    wait("MPI_Sendrecv", needs)
+}
+
+#[test]
+fn calls_that_match_are_no_deadlock() {
+    let matching =
+        "is in the call that matches: the library, the network or the machine does not go on";
+    let hang = explain(&[world(vec![rank(0, exchange(1)), rank(1, exchange(0))])]).unwrap();
+    let is_told = |sentence: &String| sentence.contains(matching);
+    assert!(hang.sentences.iter().all(is_told), "{:?}", hang.sentences);
+    let hang = explain(&[world(vec![rank(0, send(1)), rank(1, receive(0))])]).unwrap();
+    assert!(hang.sentences.iter().all(is_told), "{:?}", hang.sentences);
+}
+
+#[test]
+fn a_rank_that_was_stopped_is_named() {
+    let stopped = || Doing::Stopped { inside: Some("MPI_Sendrecv at a.c:10 (main)".to_owned()) };
+    check(
+        vec![rank(0, exchange(1)), rank(1, stopped())],
+        &[
+            "Rank 0 waits for rank 1, which was stopped in MPI_Sendrecv at a.c:10 (main) by a signal or a debugger, and goes on \
+           after SIGCONT. Rank 0 waits in MPI_Sendrecv at a.c:10 (main) until rank 1 receives its message with tag 5.",
+        ],
+    );
+    let in_barrier = |number| after(rank(number, collective("MPI_Barrier", 5)), "MPI_Barrier", 5);
+    check(
+        vec![in_barrier(0), in_barrier(1), after(rank(2, stopped()), "MPI_Barrier", 5)],
+        &[
+            "All 2 other ranks wait, directly or not, for rank 2, which was stopped in MPI_Sendrecv at a.c:10 (main) by a signal \
+           or a debugger, and goes on after SIGCONT. Ranks 0, 1 wait in MPI_Barrier at a.c:10 (main), the 5th collective \
+           call on MPI_COMM_WORLD; rank 2 does not go on.",
+        ],
+    );
+}
+
 #[test]
 fn a_rank_that_does_not_come_is_named() {
     let computing = Doing::Computing {
         after: Some("MPI_Barrier at a.c:8 (main)".into()),
-        is_running: Some(true),
+        state: Some(ThreadState::Running),
     };
     let in_bcast = |number| after(rank(number, collective("MPI_Allreduce", 5)), "MPI_Allreduce", 5);
     check(
@@ -133,7 +172,7 @@ fn requests_that_are_met_are_no_reason_to_wait() {
         HashMap::from([1, 2].map(|peer| (peer, Messages { n_received: 1, ..Messages::default() })));
     let mut sender = rank(1, receive(2));
     sender.messages.insert(0, Messages { n_sent: 1, ..Messages::default() });
-    let silent = rank(2, Doing::Computing { after: None, is_running: None });
+    let silent = rank(2, Doing::Computing { after: None, state: None });
     let world = world(vec![waiting, sender, silent]);
     assert_eq!(Waits::new(&world).graph.edges, [vec![2], vec![2], vec![]]);
 }

@@ -10,7 +10,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use wire::{
     CommunicatorReport, EventShape, EventSummary, InCall, ProcessReport, ProcessSum, Records,
-    SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer, ToCollector,
+    SummaryBatch, ThreadRange, ThreadReport, ThreadState, ToAnalyzer, ToCollector,
 };
 
 pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
@@ -168,7 +168,11 @@ fn thread() -> impl Strategy<Value = ThreadReport> {
             in_call: in_call.map(|(operation, address)| InCall { operation, address }),
             awaited: in_call.map(|(operation, _)| awaited(operation, idx)),
             last_call: in_call.map(|(operation, address)| InCall { operation, address }),
-            is_running: in_call.map(|(_, address)| address & 1 == 0),
+            state: in_call.map(|(_, address)| match address % 3 {
+                0 => ThreadState::Running,
+                1 => ThreadState::Sleeping,
+                _ => ThreadState::Stopped,
+            }),
             since: Ticks(counts[0]),
             calls_without_region: counts[1],
             n_written: counts[2],

@@ -38,3 +38,8 @@ fn a_message_that_does_not_match_is_named() {
     ];
     check(Mpich4, "tag", &words);
 }
+
+#[test]
+fn a_rank_that_a_signal_stopped_is_named() {
+    check(Mpich4, "stop", &["for rank 1, which was stopped in MPI_Sendrecv at hangs.c:"]);
+}
