@@ -114,7 +114,7 @@ fn watch(
         show.print_lines(attached);
     }
     while !attached.has_ended() {
-        if !options.watch.output.quiet {
+        if options.watch.tells_stalls() {
             stall.tell();
         }
         std::thread::sleep(POLL_INTERVAL);

@@ -121,6 +121,13 @@ pub struct LeverOptions {
     pub(crate) tune_threads: bool,
 }
 
+impl WatchOptions {
+    /// Returns whether it is told when the program stands still: `--stalled` asks for it, also beside `--quiet`.
+    pub(crate) fn tells_stalls(&self) -> bool {
+        self.stalled.is_some() || !self.output.quiet
+    }
+}
+
 impl TunerOptions {
     /// Returns whether an option was given that needs a description of the program.
     pub(crate) fn needs_description(&self) -> bool {

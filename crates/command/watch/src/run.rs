@@ -111,7 +111,7 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
         true => show(&observation, &facts, options, terminal),
         false => std::thread::scope(|scope| {
             let stall = StallWatch::new(&observation.server, &facts, options.watch.stalled);
-            let teller = (!options.watch.output.quiet).then(|| Teller::start(scope, stall));
+            let teller = options.watch.tells_stalls().then(|| Teller::start(scope, stall));
             let ending = start_and_wait(&options.command, &observation.variables);
             teller.into_iter().for_each(Teller::end);
             ending
