@@ -16,14 +16,18 @@ pub(crate) const N_PERIODS_MIN: usize = 8;
 const N_PASSAGES_MAX: usize = 64;
 /// Longest iteration in s that is preferred to those of an inner loop.
 const LONGEST_S: f64 = 0.25;
-/// Least median similarity of an iteration with the mean of all.
+/// Least similarity of an iteration with the mean of all.
 const LIKENESS_MIN: f64 = 0.9;
-/// Least similarity with which an iteration counts as one.
-const PIECE_LIKENESS_MIN: f64 = 0.75;
-/// Least share of the calls in iterations.
+/// Least share of the calls in iterations, or of their time.
 const SHARE_MIN: f64 = 0.75;
 /// Gain of likeness for which an iteration is taken to have more passages of its call site.
 const LIKENESS_GAIN: f64 = 0.01;
+/// Calls after the last passage of a call site, in longest times between two passages, above which its loop is over.
+const TAIL_MAX: usize = 2;
+/// Parts of the sequence in which a period is looked for: all, the last half, quarter, ...
+const N_PARTS: usize = 4;
+/// Least calls in a part: fewer may be one burst of messages.
+const N_PART_MIN: usize = 64;
 /// Relative difference in length below which iterations are of one loop.
 const SAME_LENGTH: f64 = 1.25;
 
@@ -53,7 +57,7 @@ pub(crate) struct Period {
     pub(crate) duration_s: f64,
     /// Median number of calls.
     pub(crate) n_calls: f64,
-    /// Share of the calls that are in iterations.
+    /// Share of the calls, or of their time, that is in iterations.
     pub(crate) share: f64,
     /// Whether durations are more alike per call than as they are: iterations differ in work.
     pub(crate) is_per_call: bool,
@@ -65,7 +69,8 @@ pub(crate) struct Period {
 /// The end of the sequence counts: what came before the loop may be left out.
 pub(crate) fn find(calls: &[Call]) -> Option<Period> {
     let halves = std::iter::successors(Some(0), |from| Some(from + (calls.len() - from) / 2));
-    halves.take(3).find_map(|from| Sequence::of(&calls[from..]).period())
+    let is_long = |from: &usize| *from == 0 || N_PART_MIN <= calls.len() - from;
+    halves.take(N_PARTS).filter(is_long).find_map(|from| Sequence::of(&calls[from..]).period())
 }
 
 /// Calls as small numbers: calls of one site and operation with messages of similar size have the same one.
@@ -108,6 +113,10 @@ impl<'a> Sequence<'a> {
 
     /// Returns the best period of a call site, given the positions of its passages.
     fn period_at(&self, passages: &[usize]) -> Option<Period> {
+        let longest = passages.windows(2).map(|two| two[1] - two[0]).max()?;
+        if TAIL_MAX * longest < self.calls.len() - 1 - passages.last()? {
+            return None;
+        }
         let mut best: Option<Period> = None;
         for every in 1..=N_PASSAGES_MAX {
             if passages.len() / every <= N_PERIODS_MIN {
@@ -133,15 +142,20 @@ impl<'a> Sequence<'a> {
         ends.reverse();
         let likeness = self.likeness(&ends);
         let n_calls: Vec<f64> = ends.windows(2).map(|ends| (ends[1] - ends[0]) as f64).collect();
-        let alike = likeness.iter().zip(&n_calls).filter(|(like, _)| PIECE_LIKENESS_MIN <= **like);
-        let share = alike.map(|(_, n_calls)| n_calls).sum::<f64>() / self.calls.len() as f64;
+        let time_s = |at: usize| self.calls[at].end_s;
+        let durations_s: Vec<f64> =
+            ends.windows(2).map(|ends| time_s(ends[1]) - time_s(ends[0])).collect();
+        let all_s = (time_s(self.calls.len() - 1) - time_s(0)).max(f64::MIN_POSITIVE);
+        let share_of = |parts: &[f64], all: f64| {
+            let alike = likeness.iter().zip(parts);
+            alike.filter(|(like, _)| LIKENESS_MIN <= **like).map(|(_, part)| part).sum::<f64>()
+                / all
+        };
+        let share = share_of(&n_calls, self.calls.len() as f64).max(share_of(&durations_s, all_s));
         let likeness = median(likeness)?;
         if likeness < LIKENESS_MIN || share < SHARE_MIN {
             return None;
         }
-        let time_s = |at: usize| self.calls[at].end_s;
-        let durations_s: Vec<f64> =
-            ends.windows(2).map(|ends| time_s(ends[1]) - time_s(ends[0])).collect();
         let per_call: Vec<f64> = durations_s.iter().zip(&n_calls).map(|(s, n)| s / n).collect();
         let last = self.calls[*passages.last()?];
         Some(Period {
@@ -157,25 +171,31 @@ impl<'a> Sequence<'a> {
     }
 
     /// Returns the similarity of each piece with the mean of all: the cosine between their numbers of calls by symbol.
+    ///
+    /// Pieces count alike in the mean, whatever their length: few long ones, as output or a new mesh make them, do not
+    /// shift it.
     fn likeness(&self, ends: &[usize]) -> Vec<f64> {
-        let mut total = vec![0.0_f64; self.n_symbols];
-        let (Some(first), Some(last)) = (ends.first(), ends.last()) else { return Vec::new() };
-        self.symbols[first + 1..=*last].iter().for_each(|symbol| total[*symbol] += 1.0);
-        let length = total.iter().map(|n| n * n).sum::<f64>().sqrt();
         let mut counts = vec![0.0_f64; self.n_symbols];
-        let cosine = |ends: &[usize]| {
+        let mut pieces: Vec<Vec<(usize, f64)>> = Vec::new();
+        let mut mean = vec![0.0_f64; self.n_symbols];
+        for ends in ends.windows(2) {
             let piece = &self.symbols[ends[0] + 1..=ends[1]];
             piece.iter().for_each(|symbol| counts[*symbol] += 1.0);
-            let (mut product, mut square) = (0.0, 0.0);
-            for symbol in piece {
-                // Each symbol once, and its place is empty again for the next piece.
-                let n = std::mem::take(&mut counts[*symbol]);
-                product += n * total[*symbol];
-                square += n * n;
+            // Each symbol once, and its place is empty again for the next piece.
+            let taken = piece.iter().map(|symbol| (*symbol, std::mem::take(&mut counts[*symbol])));
+            let mut piece: Vec<(usize, f64)> = taken.filter(|(_, n)| 0.0 < *n).collect();
+            let length = piece.iter().map(|(_, n)| n * n).sum::<f64>().sqrt();
+            for (symbol, n) in &mut piece {
+                *n /= length;
+                mean[*symbol] += *n;
             }
-            product / (length * square.sqrt())
+            pieces.push(piece);
+        }
+        let length = mean.iter().map(|n| n * n).sum::<f64>().sqrt();
+        let cosine = |piece: Vec<(usize, f64)>| {
+            piece.iter().map(|(symbol, n)| n * mean[*symbol]).sum::<f64>() / length
         };
-        ends.windows(2).map(cosine).collect()
+        pieces.into_iter().map(cosine).collect()
     }
 }
 
@@ -264,6 +284,32 @@ mod tests {
     fn output_now_and_then_does_not_hide_the_loop() {
         let text = ("irswa".repeat(10) + "oo").repeat(5);
         check(&text, Some(("irswa", 1, 5.0)));
+    }
+
+    #[test]
+    fn adaptive_steps_do_not_hide_the_loop() {
+        // Every tenth step exchanges much more, in little time.
+        let text = ("abcd".repeat(10) + &"rs".repeat(20)).repeat(5);
+        check(&text, None);
+        let quick = |call: Call| {
+            let is_quick = [u64::from('r'), u64::from('s')].contains(&call.address);
+            if is_quick { 0.1e-3 } else { 1e-3 }
+        };
+        let mut now_s = 0.0;
+        let timed = calls(&text).into_iter().map(|call| {
+            now_s += quick(call);
+            Call { end_s: now_s, ..call }
+        });
+        let found = find(&timed.collect::<Vec<_>>()).unwrap();
+        assert!((found.n_calls - 4.0).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn a_loop_that_is_over_is_none() {
+        let setup = "xy".repeat(300);
+        check(&setup, Some(("xy", 1, 2.0)));
+        check(&(setup.clone() + "irswairswa"), None);
+        check(&(setup + &"irswa".repeat(20)), Some(("irswa", 1, 5.0)));
     }
 
     #[test]

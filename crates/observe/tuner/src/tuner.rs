@@ -84,7 +84,7 @@ impl<O: Outlet> Tuner<O> {
         };
         texts.into_iter().for_each(|text| tuner.warn(text));
         tuner.feed(Input::Values(ValueReader::known(&tuner.plan)));
-        if has_call {
+        if has_call || is_sought && has_levers {
             tuner.feed(Input::Iterations(IterationSource::Sought));
         }
         tuner
@@ -188,7 +188,15 @@ impl<O: Outlet> Tuner<O> {
 
     fn see(&mut self, report: &ProcessReport, offset_ns: i64) {
         let key = (report.node.clone(), report.key);
-        match self.directory.see(report, offset_ns, self.now_s) {
+        let seen = self.directory.see(report, offset_ns, self.now_s);
+        let rank = self.directory.rank(&key).filter(|rank| self.directory.present().contains(rank));
+        if let Some(rank) = rank {
+            // Before the rank goes on, so that its first calls are heard.
+            let name = |address: &CodeAddress<'_>| self.outlet.name(address);
+            let steps = self.iteration_finder.see(rank, report, self.now_s, name);
+            self.take(steps);
+        }
+        match seen {
             SeenReport::Rank(rank, n_ranks) => {
                 let arrived = (rank, n_ranks, key.clone());
                 if let Some(order) = self.value_reader.appear(arrived, &self.plan, self.now_s) {
@@ -199,18 +207,8 @@ impl<O: Outlet> Tuner<O> {
             SeenReport::Untuned => self.order_queue.start(&self.outlet, &key, vec![Order::Go]),
             SeenReport::Known => {}
         }
-        if let Some(rank) = self.directory.rank(&key)
-            && self.directory.present().contains(&rank)
-            && self.conductor.tunlets().wants_performance()
-        {
+        if let Some(rank) = rank.filter(|_| self.conductor.tunlets().wants_performance()) {
             self.efficiencies.see(rank, report, self.time_s(&key, report.now.0));
-        }
-        if let Some(rank) = self.directory.rank(&key)
-            && self.directory.present().contains(&rank)
-        {
-            let name = |address: &CodeAddress<'_>| self.outlet.name(address);
-            let steps = self.iteration_finder.see(rank, report, self.now_s, name);
-            self.take(steps);
         }
         self.switch_off_overloaded(&key, report);
     }

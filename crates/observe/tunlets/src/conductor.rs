@@ -32,6 +32,7 @@ pub use tunlet_set::TunletSet;
 
 use crate::{Applied, Decision, Detail, EventNews, IterationNews, News, Tunlet, World};
 use action::{Action, Coverage};
+use admission::check_lever;
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
@@ -149,7 +150,24 @@ impl Conductor {
                 self.record(now_s, entry);
             }
         }
+        if self.mode == TuningMode::Tune {
+            self.decline_waiting(now_s);
+        }
         std::mem::take(&mut self.outputs)
+    }
+
+    /// Declines what has waited in vain for iterations.
+    fn decline_waiting(&mut self, now_s: f64) {
+        for (slot, wanted) in self.tunlets.take_all() {
+            let point = &self.application.tuning_points[wanted.point];
+            let why = self.iterations.why_unmeasurable(now_s);
+            if let Err(reason) = check_lever((point, wanted.value), why)
+                && self.tunlets.is_new_refusal(slot, wanted.point, &reason)
+            {
+                let decision = self.note_decision(now_s, slot, &wanted);
+                self.record(now_s, TuningEvent::Declined { decision, reason });
+            }
+        }
     }
 
     /// Returns the level of detail in which an event is wanted from a rank.

@@ -1,5 +1,6 @@
 //! Conductor with simulated ranks.
 
+mod awaited;
 mod laws;
 mod simulation;
 mod stories;

@@ -299,6 +299,19 @@ fn a_rank_that_cannot_keeps_the_others_from_changing() {
 }
 
 #[test]
+fn a_described_call_ends_iterations_from_its_first_passage() {
+    const N_ITERATIONS: u32 = 40;
+    let described = "[iteration]\ncall = 'MPI_Barrier in main'\n";
+    let description = [ACTIONS, described, &plan("")].concat();
+    for library in Library::SYSTEM {
+        let watched = tune(&actions(library, N_ITERATIONS), &description, &[]);
+        let told = lines(&watched);
+        let n_ended = told.lines().filter(|line| line.contains(r#""kind":"iteration""#)).count();
+        assert_eq!(n_ended, N_ITERATIONS as usize - 1, "between two passages each:\n{told}");
+    }
+}
+
+#[test]
 fn what_made_iterations_slower_is_undone() {
     let points = point("pause_us", "range = [1000, 100000]");
     let description = [ACTIONS, MEASURED, &points, &plan("pause_us=40000@20")].concat();
