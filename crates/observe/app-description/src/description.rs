@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 pub struct Application {
     /// File name of the program.
     pub program: String,
+    /// Libraries that the program loads itself while it runs: paths of their files.
+    #[serde(default)]
+    pub libraries: Vec<String>,
     /// Groups of ranks with the same role.
     pub actors: Vec<Actor>,
     /// Definition of an iteration, by which the effect of actions is measured.

@@ -44,6 +44,7 @@ fn read_table<'a>(
     read_format(&mut fields, findings)?;
     let mut application =
         Application { program: read_program(&mut fields, findings), ..Default::default() };
+    application.libraries = read_libraries(&mut fields, findings);
     let actors = read_actors(&mut fields, findings);
     let events = events::read(&mut fields, &actors, findings);
     application.tuning_points = points::read(&mut fields, &actors, &events, findings);
@@ -83,6 +84,19 @@ fn read_program<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Str
         findings.error(&program.at, sentence);
     }
     program.text.to_owned()
+}
+
+/// Reads the files of libraries that the program loads itself.
+fn read_libraries<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Vec<String> {
+    let Some(node) = fields.get("libraries") else { return Vec::new() };
+    let DeValue::Array(files) = node.get_ref() else {
+        let sentence =
+            format!("`libraries` is {}; write a list of files in quotes", given(node.get_ref()));
+        findings.error(&node.span(), sentence);
+        return Vec::new();
+    };
+    let words = files.iter().filter_map(|file| findings.word("a file of `libraries`", file));
+    words.map(|word| word.text.to_owned()).collect()
 }
 
 /// Reads `[actors]`: names for sets of ranks.

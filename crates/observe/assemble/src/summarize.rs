@@ -5,6 +5,8 @@ use super::sites::Sites;
 use super::source_lookup::SourceLookup;
 use super::warnings::{self, Losses};
 use super::{efficiency, openmp, operations, regions, traffic, usage};
+use events::{OperationId, RegionCounters};
+use mpi_abi::Class;
 use run_record::measured::{MeasuredRun, RunFacts};
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, RankTotals, Region, SourceLocation, Summary, ToolCost,
@@ -132,7 +134,7 @@ fn rank_totals<'s>(
         useful_s: elapsed_s - mpi_s,
         mpi_s,
         calls: regions().map(|region| region.n_calls).sum(),
-        bytes: regions().map(|region| region.bytes).sum(),
+        bytes: regions().filter(|region| !is_completion(region)).map(|region| region.bytes).sum(),
         end: end.to_owned(),
         last_seen_in: open.map(|open| match site(&open) {
             Some(site) => call_in_words(site),
@@ -140,6 +142,12 @@ fn rank_totals<'s>(
         }),
         usage: usage::of_rank(rank),
     }
+}
+
+/// Returns whether calls complete requests: their bytes are those of messages that other calls have announced.
+fn is_completion(region: &RegionCounters) -> bool {
+    let operation = mpi_abi::operation(OperationId(region.operation));
+    operation.is_some_and(|operation| operation.class == Class::Completion)
 }
 
 /// Returns `MPI_Recv at worker.c:88 (receive_work)`, with the parts that are known.

@@ -3,7 +3,7 @@
 //! Numbers are passed as `i64`, handles as `Handle`, pointers as `usize`, whatever the language.
 
 use mpi_abi::{
-    Amount, Case, Condition, Count, Factor, Flow, Mode, Movement, Operation, ParameterKind,
+    Amount, Case, Class, Condition, Count, Factor, Flow, Mode, Movement, Operation, ParameterKind,
 };
 use std::collections::BTreeSet;
 
@@ -19,6 +19,7 @@ pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
     for name in COMPLETION_PARAMS {
         used.extend(operation.completes.and(operation.named(name)));
     }
+    used.extend(operation.completes.and(statuses(operation).map(|(param, _)| param)));
     for movement in &operation.movements {
         used.extend(movement.peer);
         for case in &movement.cases {
@@ -40,6 +41,19 @@ fn made_communicator(operation: &Operation) -> Option<usize> {
     let frees = matches!(operation.stem.as_str(), "Comm_free" | "Comm_disconnect");
     let made = operation.position(ParameterKind::NewComm);
     made.filter(|_| operation.mode == Mode::Blocking && !frees)
+}
+
+/// Status of an operation or its array of statuses, and whether it is an array.
+pub(crate) fn statuses(operation: &Operation) -> Option<(usize, bool)> {
+    let one = operation.position(ParameterKind::Status).map(|param| (param, false));
+    one.or_else(|| operation.position(ParameterKind::Statuses).map(|param| (param, true)))
+}
+
+/// Returns whether a request of the operation receives one message.
+fn is_receive(operation: &Operation) -> bool {
+    operation.class == Class::PointToPoint
+        && matches!(operation.mode, Mode::Nonblocking | Mode::Persistent)
+        && operation.movements.last().is_some_and(|movement| movement.flow == Flow::Receive)
 }
 
 fn tag(operation: &Operation) -> Option<usize> {
@@ -249,13 +263,19 @@ impl Body<'_> {
     }
 
     fn requests(&self) -> String {
-        if let Some(requests) = self.operation.completes {
-            return self.completion(requests);
+        if self.operation.completes.is_some() {
+            return self.completion();
         }
         match self.operation.position(ParameterKind::Request) {
             Some(request) if USERS_OF_REQUESTS.contains(&self.operation.stem.as_str()) => {
                 format!("    call.used_request({});\n", self.variable(request))
             }
+            Some(request) if is_receive(self.operation) => format!(
+                "    call.made_receive({}, {}, bytes, {});\n",
+                self.number,
+                self.variable(request),
+                self.operation.mode == Mode::Persistent
+            ),
             Some(request) => {
                 format!("    call.made_request({}, {});\n", self.number, self.variable(request))
             }
@@ -270,7 +290,7 @@ impl Body<'_> {
         made.unwrap_or_default()
     }
 
-    fn completion(&self, requests: usize) -> String {
+    fn completion(&self) -> String {
         let named = |name| self.operation.named(name).map(|param| self.variable(param));
         let done =
             match (named("indx"), named("outcount"), named("array_of_indices"), named("flag")) {
@@ -283,6 +303,9 @@ impl Body<'_> {
                 (_, _, _, Some(flag)) => format!("Done::AllIf({flag})"),
                 _ => "Done::All".to_owned(),
             };
-        format!("    call.completed({}, {done});\n", self.variable(requests))
+        let received = statuses(self.operation).map(|(param, are_several)| {
+            format!("    call.received({done}, {}, {are_several});\n", self.variable(param))
+        });
+        format!("{}    call.completed({done});\n", received.unwrap_or_default())
     }
 }

@@ -1,6 +1,6 @@
 //! Generates the C wrapper of an operation.
 
-use crate::accounting::{used_params, variable};
+use crate::accounting::{statuses, used_params, variable};
 use crate::awaited;
 use crate::routing::{Language, Routing};
 use mpi_abi::{CType, Mode, Operation, ParameterKind};
@@ -133,6 +133,12 @@ pub(crate) fn before(number: usize, operation: &Operation, is_fortran: bool) -> 
             "    call.will_complete({}, {n_requests});\n",
             variable(operation, requests)
         ));
+        if let Some((param, are_several)) = statuses(operation) {
+            let statuses = variable(operation, param);
+            code.push_str(&format!(
+                "    let {statuses} = call.statuses_or_own({statuses}, {are_several});\n"
+            ));
+        }
         if operation.mode == Mode::Blocking {
             code.push_str(&format!(
                 "    call.awaits_requests({}, {n_requests});\n",

@@ -30,6 +30,8 @@ pub(crate) struct MonitoredCall {
     exit: u64,
     /// Bytes moved so far.
     bytes: u64,
+    /// Bytes that came in by the receives that the call completed.
+    completed_bytes: u64,
     /// World rank of the other side, or of the root.
     peer: i32,
     tag: i32,
@@ -102,6 +104,7 @@ impl MonitoredCall {
             enter,
             exit: enter,
             bytes: 0,
+            completed_bytes: 0,
             peer: NO_PEER,
             tag: -1,
             request: 0,
@@ -132,9 +135,10 @@ impl MonitoredCall {
     pub(crate) fn finish(mut self, operation: u16) {
         let (address, enter, exit) = (self.address, self.enter, self.exit);
         let bytes = self.bytes;
+        let counted_bytes = bytes.wrapping_add(self.completed_bytes);
         let thread = self.thread();
         let region = thread.writer.region(address, thread.previous, operation);
-        region.count(exit.wrapping_sub(enter), enter.wrapping_sub(thread.last_exit), bytes);
+        region.count(exit.wrapping_sub(enter), enter.wrapping_sub(thread.last_exit), counted_bytes);
         thread.previous = address;
         thread.last_exit = exit;
         thread.writer.leave(exit);
@@ -142,6 +146,7 @@ impl MonitoredCall {
             thread.sampler.sample(exit, &region.mpi);
         }
         if watch::is_on() {
+            // Which messages a completion finds depends on who comes first: iterations are told apart without them.
             watch::see(&mut thread.writer, operation, address, (enter, exit), bytes);
         }
         // SAFETY: the calling thread's own words.
@@ -157,13 +162,12 @@ impl MonitoredCall {
 
     #[inline(always)]
     fn record(&mut self, operation: u16) {
+        let bytes = self.bytes.wrapping_add(self.completed_bytes);
         let record = CallRecord {
             enter_ticks: self.enter,
             exit_ticks: self.exit,
             address: self.address,
-            bytes: self
-                .half
-                .map_or(self.bytes, |(.., received)| self.bytes.saturating_sub(received)),
+            bytes: self.half.map_or(bytes, |(.., received)| bytes.saturating_sub(received)),
             request: self.request,
             // A receive from any rank has no peer in the records.
             peer: if self.peer == ANY_PEER { NO_PEER } else { self.peer },
@@ -255,7 +259,8 @@ impl MonitoredCall {
             return;
         }
         // SAFETY: MPI has just filled this status; the layouts are those of `mpi-abi`.
-        let (source, tag, bytes) = unsafe { self.arguments.read_status(status) };
+        let (source, tag, bytes) =
+            unsafe { arguments::read_status(&self.thread().library, status) };
         if 0 <= source {
             self.arrived(bytes, source.into(), tag);
             if self.half.is_none() {

@@ -11,6 +11,7 @@
 mod actions;
 mod change;
 mod control_thread;
+mod later_sites;
 mod library;
 mod modules;
 mod problem;
@@ -46,6 +47,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(60);
 const ATTACHED_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of polls without a collector after which the control thread detaches by itself.
 const N_LOST_POLLS_MAX: u32 = 3;
+/// Time between two looks for libraries that the program loads later, while sites in them are wanted.
+const LIBRARY_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Time between polls while records wait for room in a ring.
 const PENDING_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -177,7 +180,7 @@ impl OrderExecutor {
             let is_flushed = self.flush_pending();
             if STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
                 let at_most = if is_flushed { poll_interval() } else { PENDING_POLL_INTERVAL };
-                self.orders.bell().wait(n_rings, at_most);
+                self.wait(n_rings, at_most);
             }
             levers::renew();
             let is_lost = needs_collector() && !collector::is_collected(&self.folder);
@@ -194,6 +197,25 @@ impl OrderExecutor {
         }
         STATE.store(ENDED, Ordering::Release);
         futex::wake_all(&STATE);
+    }
+
+    /// Waits until the bell rings, for at most this time; meanwhile installs the probes in libraries that come.
+    fn wait(&mut self, n_rings: u32, at_most: Duration) {
+        let (bell, begin) = (self.orders.bell(), Instant::now());
+        loop {
+            if let Some(answer) = self.sites.install_later() {
+                self.say(&answer);
+                collector::ring_doorbell(&self.folder);
+            }
+            let left = at_most.saturating_sub(begin.elapsed());
+            if left.is_zero() || bell.n_rings() != n_rings {
+                return;
+            }
+            if !self.sites.waits_for_libraries() {
+                return bell.wait(n_rings, left);
+            }
+            bell.wait(n_rings, left.min(LIBRARY_POLL_INTERVAL));
+        }
     }
 
     /// Does what a lost collector can no longer order: leaves a program that was attached to, and sets levers back.

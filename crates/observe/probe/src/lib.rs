@@ -45,6 +45,7 @@ mod pause;
 mod pmpi;
 mod probes;
 mod process;
+mod receives;
 mod sampling;
 mod signals;
 mod thread;

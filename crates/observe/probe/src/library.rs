@@ -25,6 +25,8 @@ pub(crate) struct MpiLibrary {
     pub(crate) in_place: [usize; 2],
     /// `MPI_STATUS_IGNORE` in C and in Fortran.
     pub(crate) status_ignore: [usize; 2],
+    /// `MPI_STATUSES_IGNORE` in C and in Fortran.
+    pub(crate) statuses_ignore: [usize; 2],
     /// `MPI_PROC_NULL`.
     pub(crate) proc_null: i64,
     /// `MPI_ROOT`.
@@ -64,6 +66,10 @@ impl MpiLibrary {
             status_ignore: [
                 constants.status_ignore.cast_unsigned(),
                 fortran_address(fortran.map(|fortran| fortran.status_ignore)),
+            ],
+            statuses_ignore: [
+                constants.statuses_ignore.cast_unsigned(),
+                fortran_address(fortran.map(|fortran| fortran.statuses_ignore)),
             ],
             proc_null: constants.proc_null.into(),
             root: constants.root.into(),

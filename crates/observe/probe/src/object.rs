@@ -52,6 +52,27 @@ pub(crate) fn for_each_loaded(mut look: impl FnMut(&CStr, u64, &[libc::Elf64_Phd
     unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut look).cast()) };
 }
 
+/// Returns how many objects were loaded since the start of the process; those that were unloaded count, too.
+pub(crate) fn n_loaded_so_far() -> u64 {
+    let mut n_loaded: u64 = 0;
+    // SAFETY: `note_loaded` gets the pointer to a number that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(note_loaded), (&raw mut n_loaded).cast()) };
+    n_loaded
+}
+
+unsafe extern "C" fn note_loaded(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    n_loaded: *mut c_void,
+) -> c_int {
+    // SAFETY: the linker hands out a valid description.
+    let n_so_far = unsafe { (*info).dlpi_adds };
+    // SAFETY: `n_loaded_so_far` passes a pointer to its number.
+    unsafe { n_loaded.cast::<u64>().write(n_so_far) };
+    // The first description has the number: no other is needed.
+    1
+}
+
 type Look<'a> = &'a mut dyn FnMut(&CStr, u64, &[libc::Elf64_Phdr]);
 
 unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _size: usize, look: *mut c_void) -> c_int {

@@ -9,6 +9,7 @@ use crate::datatypes::Sizes;
 use crate::library::MpiLibrary;
 use crate::monitoring;
 use crate::pause::Wait;
+use crate::receives::Receives;
 use events::CallRecord;
 use ring::clock;
 use ring::{RingCursor, ThreadWriter};
@@ -42,6 +43,8 @@ pub(crate) struct Thread {
     pub(crate) sampler: Sampler,
     /// Requests that the call in progress may complete (traced runs).
     pub(crate) pending: PendingRequests,
+    /// Receives that the thread has posted.
+    pub(crate) receives: Receives,
     /// Waits of the thread in MPI.
     pub(crate) wait: Wait,
     /// Words through which the thread and the probes in functions find this state.
@@ -250,6 +253,7 @@ pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
         communicators: Recent::default(),
         sampler: Sampler::off(),
         pending: PendingRequests { n_requests: 0, requests: [0; 256] },
+        receives: Receives::new(),
         wait: Wait::default(),
         words: None,
         next: null_mut(),

@@ -339,8 +339,14 @@ pub(crate) fn sizes_of_all<'a>(sizes: impl Iterator<Item = &'a [(u64, u64)]>) ->
     by_size.into_iter().collect()
 }
 
+/// Returns the sizes of all operations but those that complete requests, whose messages other calls have announced.
+pub(crate) fn sizes_of_messages(summary: &Summary) -> Vec<(u64, u64)> {
+    let moving = summary.operations.values().filter(|totals| totals.class != "completion");
+    sizes_of_all(moving.map(|totals| totals.sizes.as_slice()))
+}
+
 fn write_sizes(page: &mut Page, summary: &Summary) {
-    let sizes = sizes_of_all(summary.operations.values().map(|totals| totals.sizes.as_slice()));
+    let sizes = sizes_of_messages(summary);
     if sizes.is_empty() {
         return;
     }

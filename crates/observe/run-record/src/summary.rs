@@ -249,7 +249,7 @@ pub struct RankTotals {
     pub mpi_s: f64,
     /// Number of calls, over all threads.
     pub calls: u64,
-    /// Bytes moved, over all threads.
+    /// Bytes moved, over all threads; without those of calls that complete requests.
     pub bytes: u64,
     /// `finalized`, `running`, `detached` (the process continued), or `ended without MPI_Finalize`.
     pub end: String,

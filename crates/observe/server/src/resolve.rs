@@ -172,7 +172,7 @@ impl<'a> Names<'a> {
 
 impl ProgramNames for Names<'_> {
     fn function(&self, name: &str) -> Result<FunctionFacts, String> {
-        let function = self.program.function(name).map_err(|error| error.to_string())?;
+        let function = self.program.function(name).map_err(|error| with_remedy(&error))?;
         let inlined_in = function.inlined.iter().map(|inlined| inlined.function.clone());
         let passed = |parameter| passed(function, parameter);
         Ok(FunctionFacts {
@@ -220,6 +220,17 @@ impl ProgramNames for Names<'_> {
             format!("no instruction reads `{name}`, so changing it has no effect; {remedy}")
         })
     }
+}
+
+/// Adds to a function that the program lacks where else it may be.
+fn with_remedy(error: &LookupError) -> String {
+    let remedy = match error {
+        LookupError::Unknown { .. } => {
+            "; if it is in a library that the program loads while it runs, name that in `libraries`"
+        }
+        _ => "",
+    };
+    format!("{error}{remedy}")
 }
 
 /// Describes a parameter; only one that is a single number at a fixed place can be measured.

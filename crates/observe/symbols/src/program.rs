@@ -58,6 +58,8 @@ pub struct Program {
     /// Folders of its `LD_LIBRARY_PATH`.
     folders: Vec<PathBuf>,
     libraries: OnceCell<Libraries>,
+    /// Libraries that it loads itself.
+    later: Vec<Module>,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +85,17 @@ impl Program {
     pub fn open_with(path: &Path, library_path: Option<&OsStr>) -> Result<Self, ProgramError> {
         let folders = std::env::split_paths(library_path.unwrap_or_default());
         let folders = folders.filter(|folder| !folder.as_os_str().is_empty()).collect();
-        Ok(Self { own: Module::open(path)?, folders, libraries: OnceCell::new() })
+        let (libraries, later) = (OnceCell::new(), Vec::new());
+        Ok(Self { own: Module::open(path)?, folders, libraries, later })
+    }
+
+    /// Adds a library that the program loads itself while it runs, in which names are looked for last.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no library.
+    pub fn add_library(&mut self, path: &Path) -> Result<(), ProgramError> {
+        self.later.push(Module::open(path)?);
+        Ok(())
     }
 
     /// Path of the program.
@@ -136,7 +148,7 @@ impl Program {
     pub fn library_of_code(&self) -> Option<&Path> {
         let n_own = n_mpi_functions(&self.own).unwrap_or_default();
         let own_bytes = self.own.image.n_code_bytes();
-        let libraries = self.libraries().iter().filter_map(|module| {
+        let libraries = self.libraries().filter_map(|module| {
             let n_called = n_mpi_functions(module)?;
             let name = module.image.path.file_name().unwrap_or_default();
             // The MPI library's own interfaces for languages, such as `libmpi_cxx`.
@@ -158,7 +170,7 @@ impl Program {
             let name = library.image.path.file_name().map(|name| name.to_string_lossy());
             name.is_some_and(|name| name.starts_with(start))
         };
-        self.libraries().iter().find(is_it).map_or(&[], |library| &library.index().functions)
+        self.libraries().find(is_it).map_or(&[], |library| &library.index().functions)
     }
 
     /// Returns the function with this name: its symbol, or its source name with or without parameters; in
@@ -276,12 +288,12 @@ impl Program {
     fn modules(&self) -> impl Iterator<Item = &Module> {
         let mut libraries = None;
         std::iter::once(&self.own).chain(std::iter::from_fn(move || {
-            libraries.get_or_insert_with(|| self.libraries().iter()).next()
+            libraries.get_or_insert_with(|| self.libraries()).next()
         }))
     }
 
-    fn libraries(&self) -> &[Module] {
-        &self.linked().modules
+    fn libraries(&self) -> impl Iterator<Item = &Module> {
+        self.linked().modules.iter().chain(&self.later)
     }
 
     fn linked(&self) -> &Libraries {

@@ -73,6 +73,7 @@ fn application(name: &str, from: &standalone::Description) -> Application {
         line: 0,
     };
     Application {
+        libraries: Vec::new(),
         program: from.program.clone(),
         actors: from.actors.iter().map(actor).collect(),
         iteration: from.iteration.map(|(start, end)| IterationMark {

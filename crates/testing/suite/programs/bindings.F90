@@ -173,11 +173,11 @@ contains
             call expect("MPI_Isend", 8)
             call MPI_Isend(out(i), 1, MPI_DOUBLE_PRECISION, right, i, MPI_COMM_WORLD, pending(n + i), error)
         end do
-        call expect("MPI_Waitany", 0)
         call MPI_Waitany(n, pending, idx, status, error)
-        ! MPICH 4.0 counts from 0 under `mpi_f08`.
+        ! MPICH 4.0 counts from 0 under `mpi_f08`: the receive before the completed one, if any, is taken for it.
         call check(TAG_OF(status) == idx .or. TAG_OF(status) == idx + 1, "the index fits the status")
-        call expect("MPI_Waitall", 0)
+        call expect("MPI_Waitany", merge(0, 8, idx == 0))
+        call expect("MPI_Waitall", 8 * merge(n - 2, n - 1, TAG_OF(status) == idx + 1 .and. idx /= 0))
         call MPI_Waitall(2 * n, pending, statuses, error)
         call check(all(in == [(left * 10 + i, i = 1, n)]), "all arrived")
         call print_sum("waitall", sum(in))
@@ -188,8 +188,8 @@ contains
         call MPI_Isend(out(2), 1, MPI_DOUBLE_PRECISION, right, 9, MPI_COMM_WORLD, pending(1), error)
         done = .false.
         do while (.not. done)
-            call expect("MPI_Test", 0)
             call MPI_Test(one, done, status, error)
+            call expect("MPI_Test", merge(8, 0, done))
         end do
         call expect("MPI_Waitall", 0)
         call MPI_Waitall(1, pending, MPI_STATUSES_IGNORE, error)

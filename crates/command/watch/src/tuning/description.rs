@@ -32,6 +32,7 @@ pub(super) fn choose(
     if let Some(path) = &tuner.app {
         let description = Description::read(path)?;
         let program = programs.open(&described(&description, path, programs)?)?;
+        let program = description.with_libraries(program)?;
         return Ok((description.of_program(&program), program));
     }
     if !tuner.needs_description() {
@@ -117,6 +118,16 @@ impl Description {
         let description = Self { application, file, text, folder, origin: None };
         description.judge(&problems)?;
         Ok(description)
+    }
+
+    /// Adds the libraries that the program loads itself; relative paths begin at the folder of the description.
+    fn with_libraries(&self, mut program: Program) -> anyhow::Result<Program> {
+        for library in &self.application.libraries {
+            program.add_library(&self.folder.join(library)).with_context(|| {
+                format!("`libraries` of `{}`: `{library}` is no library here", self.file)
+            })?;
+        }
+        Ok(program)
     }
 
     /// Checks the description against its program.

@@ -83,7 +83,7 @@ fn the_top_says_what_it_is_about() {
         "",
         "
         [[events]]; name = 'x'
-          20: events: the description has an unknown key `events`; valid keys are format, program, actors, event, tuning_point, iteration, tunlet
+          20: events: the description has an unknown key `events`; valid keys are format, program, libraries, actors, event, tuning_point, iteration, tunlet
         ",
     );
 }

@@ -75,6 +75,17 @@ fn a_run_is_summed_up() {
 }
 
 #[test]
+fn messages_that_are_waited_for_count_once_in_the_bytes_of_a_rank() {
+    let regions = vec![
+        region(0, (0, 0x10), "MPI_Irecv", 4, (0.0, 1.0)),
+        region(0, (0x10, 0x20), "MPI_Waitall", 2, (1.0, 1.0)),
+    ];
+    let summary = summary(vec![process_with(0, 0, regions)]);
+    assert_eq!((summary.ranks[0].calls, summary.ranks[0].bytes), (6, 256));
+    assert_eq!(summary.operations["MPI_Waitall"].bytes, 128);
+}
+
+#[test]
 fn a_call_site_has_its_place_and_the_time_of_every_rank() {
     let summary = summary(two_nodes());
     let site = &summary.call_sites[0];

@@ -3,6 +3,7 @@
 
 use crate::communicators::{Communicator, Scope};
 use crate::handle::Handle;
+use crate::library::MpiLibrary;
 use crate::pmpi;
 use crate::thread::Thread;
 use events::call::OUTSIDE_WORLD;
@@ -203,34 +204,32 @@ impl Arguments {
         let is_ignored = status == ignored && (language == 0 || ignored != 0);
         if is_ignored { std::ptr::from_mut(own).addr() } else { status }
     }
+}
 
-    /// Reads source, tag and bytes of a status.
-    ///
-    /// # Safety
-    /// `status` is the address of a status that MPI has filled.
-    #[inline(always)]
-    #[allow(clippy::multiple_unsafe_ops_per_block, reason = "three fields of one status")]
-    pub(super) unsafe fn read_status(&mut self, status: usize) -> (i32, i32, u64) {
-        let words = status as *const i32;
-        let library = &self.thread().library;
-        let byte = library.byte;
-        match library.family {
-            // SAFETY: SOURCE, TAG, ERROR, canceled, then the count as a `size_t`.
-            LibraryFamily::OpenMpi => unsafe {
-                (*words, *words.add(1), words.add(4).cast::<u64>().read_unaligned())
-            },
-            // SAFETY: low count, high count and canceled, SOURCE, TAG, ERROR.
-            LibraryFamily::Mpich => unsafe {
-                let low = u64::from((*words).cast_unsigned());
-                let high = u64::from((*words.add(1)).cast_unsigned() >> 1);
-                (*words.add(2), *words.add(3), high << 32 | low)
-            },
-            // SAFETY: SOURCE and TAG first; the library tells the count.
-            _ => unsafe {
-                let bytes = pmpi::status_bytes(words.cast::<c_void>(), byte).unwrap_or(0);
-                (*words, *words.add(1), bytes)
-            },
-        }
+/// Reads source, tag and bytes of a status.
+///
+/// # Safety
+/// `status` is the address of a status that MPI has filled.
+#[inline(always)]
+#[allow(clippy::multiple_unsafe_ops_per_block, reason = "three fields of one status")]
+pub(super) unsafe fn read_status(library: &MpiLibrary, status: usize) -> (i32, i32, u64) {
+    let words = status as *const i32;
+    match library.family {
+        // SAFETY: SOURCE, TAG, ERROR, canceled, then the count as a `size_t`.
+        LibraryFamily::OpenMpi => unsafe {
+            (*words, *words.add(1), words.add(4).cast::<u64>().read_unaligned())
+        },
+        // SAFETY: low count, high count and canceled, SOURCE, TAG, ERROR.
+        LibraryFamily::Mpich => unsafe {
+            let low = u64::from((*words).cast_unsigned());
+            let high = u64::from((*words.add(1)).cast_unsigned() >> 1);
+            (*words.add(2), *words.add(3), high << 32 | low)
+        },
+        // SAFETY: SOURCE and TAG first; the library tells the count.
+        _ => unsafe {
+            let bytes = pmpi::status_bytes(words.cast::<c_void>(), library.byte).unwrap_or(0);
+            (*words, *words.add(1), bytes)
+        },
     }
 }
 

@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "reads requests and results of the program's MPI calls")]
 
 use super::MonitoredCall;
-use super::arguments::read_handle;
-use crate::thread::PendingRequests;
+use super::arguments::{read_handle, read_status};
+use crate::thread::{PendingRequests, Thread};
 
 /// Requests that a completion call has completed, given its results.
 #[derive(Clone, Copy)]
@@ -19,15 +19,37 @@ pub(crate) enum Done {
 }
 
 impl MonitoredCall {
-    /// Notes the request that the call started.
+    /// Notes the request that the call started, which receives nothing.
     #[inline(always)]
     pub(crate) fn made_request(&mut self, operation: u16, request: usize) {
         if request != 0 {
-            // SAFETY: MPI has written the handle there.
-            let request = unsafe { read_handle(request, self.arguments.request_bytes()) } as u64;
-            self.note_request(operation, request);
-            self.request = request;
+            let request = self.started(operation, request);
+            self.thread().receives.forget(request);
         }
+    }
+
+    /// Notes the request of a receive that the call posted, with its room in bytes.
+    #[inline(always)]
+    pub(crate) fn made_receive(
+        &mut self,
+        operation: u16,
+        request: usize,
+        room_bytes: u64,
+        is_persistent: bool,
+    ) {
+        if request != 0 {
+            let request = self.started(operation, request);
+            self.thread().receives.post(request, room_bytes, is_persistent);
+        }
+    }
+
+    #[inline(always)]
+    fn started(&mut self, operation: u16, request: usize) -> u64 {
+        // SAFETY: MPI has written the handle there.
+        let request = unsafe { read_handle(request, self.arguments.request_bytes()) } as u64;
+        self.note_request(operation, request);
+        self.request = request;
+        request
     }
 
     /// Notes the request that the call starts or gives up.
@@ -42,16 +64,55 @@ impl MonitoredCall {
     /// Notes the requests that the call may complete, before it overwrites them.
     #[inline(always)]
     pub(crate) fn will_complete(&mut self, requests: usize, n_requests: i64) {
-        if self.is_traced() && requests != 0 {
-            let request_bytes = self.arguments.request_bytes();
-            let n_requests = usize::try_from(n_requests).unwrap_or(0);
+        let request_bytes = self.arguments.request_bytes();
+        let n_requests = usize::try_from(n_requests).unwrap_or(0);
+        let n_requests = if requests == 0 { 0 } else { n_requests };
+        self.thread().receives.look_up(n_requests, |position| {
+            // SAFETY: MPI reads the same entry of the program's array.
+            (unsafe { read_handle(requests + position * request_bytes, request_bytes) }) as u64
+        });
+        if self.is_traced() {
             self.thread().pending.note(requests, n_requests, request_bytes);
+        }
+    }
+
+    /// Returns the address of the statuses to pass to MPI: the program's own, or ours if the program ignores them and a
+    /// receive may complete.
+    #[inline(always)]
+    pub(crate) fn statuses_or_own(&mut self, statuses: usize, are_several: bool) -> usize {
+        if self.thread().receives.has_some() && self.ignored(statuses, are_several) == Some(true) {
+            self.thread().receives.statuses()
+        } else {
+            statuses
+        }
+    }
+
+    /// Returns whether an address stands for ignored statuses; `None` where Fortran's is not known.
+    #[inline(always)]
+    fn ignored(&mut self, statuses: usize, are_several: bool) -> Option<bool> {
+        let language = usize::from(self.arguments.is_fortran);
+        let library = &self.thread().library;
+        let of_all = if are_several { &library.statuses_ignore } else { &library.status_ignore };
+        let ignored = of_all[language];
+        (language == 0 || ignored != 0).then_some(statuses == ignored)
+    }
+
+    /// Counts the bytes of the receives that the call completed.
+    #[inline(always)]
+    pub(crate) fn received(&mut self, done: Done, statuses: usize, are_several: bool) {
+        if self.thread().receives.has_some() {
+            let statuses = match self.ignored(statuses, are_several) {
+                Some(false) => Some(statuses),
+                _ => None,
+            };
+            let first_index = i32::from(self.arguments.is_fortran);
+            self.completed_bytes = received_bytes(self.thread(), done, statuses, first_index);
         }
     }
 
     /// Notes which of the pending requests the call completed.
     #[inline(always)]
-    pub(crate) fn completed(&mut self, _requests: usize, done: Done) {
+    pub(crate) fn completed(&mut self, done: Done) {
         if self.is_traced() {
             let first_index = i32::from(self.arguments.is_fortran);
             let pending = &mut self.thread().pending;
@@ -61,6 +122,54 @@ impl MonitoredCall {
             self.request = request;
         }
     }
+}
+
+/// Returns the bytes that came in by the receives that a call completed: as its statuses say, or without them the room of
+/// each. Forgets these receives.
+#[inline(never)]
+fn received_bytes(
+    thread: &mut Thread,
+    done: Done,
+    statuses: Option<usize>,
+    first_index: i32,
+) -> u64 {
+    let Thread { library, receives, .. } = thread;
+    let status_bytes = library.family.status_layout().size_bytes;
+    let n_requests = receives.n_requests();
+    let mut bytes_of = |request: Option<usize>, status: usize| {
+        let Some(room_bytes) = request.and_then(|request| receives.complete(request)) else {
+            return 0;
+        };
+        statuses.map_or(room_bytes, |statuses| {
+            // SAFETY: MPI has filled the status of each completed request; their layout is that of `mpi-abi`.
+            let (.., bytes) = unsafe { read_status(library, statuses + status * status_bytes) };
+            bytes
+        })
+    };
+    match done {
+        Done::AllIf(flag) if number(flag) == 0 => 0,
+        Done::One(_, flag) if flag != 0 && number(flag) == 0 => 0,
+        Done::All | Done::AllIf(_) => {
+            (0..n_requests).map(|position| bytes_of(Some(position), position)).sum()
+        }
+        Done::One(indx, _) => bytes_of(index_at(indx, first_index), 0),
+        Done::Some(outcount, indices) => {
+            let n_done = usize::try_from(number(outcount)).unwrap_or(0);
+            let index = |done: usize| index_at(indices + 4 * done, first_index);
+            (0..n_done).map(|done| bytes_of(index(done), done)).sum()
+        }
+    }
+}
+
+/// Reads a result of the call.
+fn number(address: usize) -> i32 {
+    // SAFETY: the address of a result, which MPI has just written.
+    unsafe { (address as *const i32).read() }
+}
+
+/// Reads the index of a request, as a position from 0 on.
+fn index_at(address: usize, first_index: i32) -> Option<usize> {
+    usize::try_from(number(address).wrapping_sub(first_index)).ok()
 }
 
 impl PendingRequests {
@@ -78,10 +187,7 @@ impl PendingRequests {
     #[inline(never)]
     fn keep_completed(&mut self, done: Done, first_index: i32) -> usize {
         let n_pending = self.n_requests;
-        // SAFETY: addresses of the call's results, which MPI has just written.
-        let number = |address: usize| unsafe { (address as *const i32).read() };
-        let position =
-            |address: usize| usize::try_from(number(address).wrapping_sub(first_index)).ok();
+        let position = |address: usize| index_at(address, first_index);
         match done {
             Done::All => n_pending,
             Done::AllIf(flag) if number(flag) == 0 => 0,

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
 
 use super::problem::OrderError;
+use crate::next::forget_failure;
 use crate::object;
 use std::ffi::CString;
 use std::ops::Range;
@@ -65,13 +66,19 @@ impl Loaded {
         self.path.to_bytes().rsplit(|byte| *byte == b'/').next() == Some(name.as_bytes())
     }
 
-    /// Keeps the file mapped for the rest of the process, for probes in it and for later changes.
-    fn keep(&self) {
-        if !self.path.is_empty() {
-            let flags = libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_LAZY;
-            // SAFETY: only marks an object that is loaded already.
-            unsafe { libc::dlopen(self.path.as_ptr(), flags) };
+    /// Keeps the file mapped for the rest of the process, for probes in it and for later changes; waits until it is
+    /// initialized if another thread is loading it. Returns false if it was unloaded meanwhile.
+    fn keep(&self) -> bool {
+        if self.path.is_empty() {
+            return true;
         }
+        let flags = libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_LAZY;
+        // SAFETY: only marks an object that is loaded already.
+        let is_kept = !unsafe { libc::dlopen(self.path.as_ptr(), flags) }.is_null();
+        forget_failure();
+        // Another one may have been loaded from the same path since it was found.
+        let is_it = |object: &Self| object.path == self.path && object.base == self.base;
+        is_kept && all().iter().any(is_it)
     }
 }
 
@@ -90,8 +97,11 @@ fn find(module: &Module, loaded: &[Loaded]) -> Result<Loaded, OrderError> {
         (None, Some(_)) => return Err(OrderError::OtherBuild { module: title(&module.name) }),
         (None, None) => return Err(OrderError::NotLoaded { module: module.name.clone() }),
     };
-    found.keep();
-    Ok(found.clone())
+    if found.keep() {
+        Ok(found.clone())
+    } else {
+        Err(OrderError::NotLoaded { module: module.name.clone() })
+    }
 }
 
 fn title(name: &str) -> String {

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum OrderError {
-    #[error("`{module}` is not loaded in this process")]
+    #[error("its library `{module}` is not loaded yet")]
     NotLoaded { module: String },
     #[error(
         "{module} on this node differs from the build that was analyzed; use the same file on all nodes"

@@ -1,5 +1,6 @@
 //! Instrumented functions: orders are translated to addresses of this process.
 
+use super::later_sites::LaterSites;
 use super::modules::Modules;
 use super::problem::OrderError;
 use super::reached;
@@ -7,32 +8,85 @@ use crate::probes;
 use events::ProbePoint;
 use instrument::{Attribute, Site, SiteEvent, ValueSource, live};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 use wire::OrderAnswer;
 use wire::control::{self, Module};
 
-/// Sites that have probes.
+/// Sites that have probes, and those that will have them once their library is loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     /// Whether each site is a sync point.
     installed: HashMap<u32, bool>,
+    later: LaterSites,
 }
 
 impl Sites {
-    /// Installs probes.
+    /// Installs probes; those in libraries that are not loaded yet, once they are.
     pub(crate) fn install(&mut self, modules: &[Module], wanted: &[control::Site]) -> OrderAnswer {
         let begin = Instant::now();
-        let modules = Modules::find(modules);
+        let (modules, here_now) = (Arc::from(modules), Modules::find(modules));
         let (mut refused, mut warnings, mut sites) = (Vec::new(), Vec::new(), Vec::new());
         for site in wanted {
-            match here(site, &modules) {
+            self.later.forget(site.id);
+            match here(site, &here_now) {
                 Ok(site) => sites.push(site),
+                Err(error @ OrderError::NotLoaded { .. }) if self.later.keep(&modules, site) => {
+                    let when = "it is measured from when the program loads it on";
+                    warnings.push((site.id, format!("{error}; {when}")));
+                }
                 Err(error) => refused.push((site.id, error.to_string())),
             }
         }
+        self.put_in(&sites, &mut refused, &mut warnings);
+        installed(refused, warnings, begin)
+    }
+
+    /// Returns whether sites wait for their library.
+    pub(crate) fn waits_for_libraries(&self) -> bool {
+        !self.later.is_empty()
+    }
+
+    /// Installs the probes whose libraries were loaded meanwhile; `None` if there are none.
+    pub(crate) fn install_later(&mut self) -> Option<OrderAnswer> {
+        let begin = Instant::now();
+        let (mut refused, mut warnings) = (Vec::new(), Vec::new());
+        let mut waiting = self.later.take_if_loaded();
+        // Sites of one order have the same list of modules.
+        while let Some((modules, _)) = waiting.first() {
+            let modules = Arc::clone(modules);
+            let here_now = Modules::find(&modules);
+            let of_order: Vec<_> =
+                waiting.extract_if(.., |(other, _)| Arc::ptr_eq(other, &modules)).collect();
+            let mut sites = Vec::new();
+            for (_, site) in of_order {
+                match here(&site, &here_now) {
+                    Ok(here) => {
+                        let since = "its library was loaded: it is measured from then on";
+                        warnings.push((site.id, since.to_owned()));
+                        sites.push(here);
+                    }
+                    Err(OrderError::NotLoaded { .. }) if self.later.keep(&modules, &site) => {}
+                    Err(error) => refused.push((site.id, error.to_string())),
+                }
+            }
+            if !sites.is_empty() {
+                self.put_in(&sites, &mut refused, &mut warnings);
+            }
+        }
+        let is_news = !refused.is_empty() || !warnings.is_empty();
+        is_news.then(|| installed(refused, warnings, begin))
+    }
+
+    fn put_in(
+        &mut self,
+        sites: &[Site],
+        refused: &mut Vec<(u32, String)>,
+        warnings: &mut Vec<(u32, String)>,
+    ) {
         let results = match probes::start() {
             Ok(probes) => {
-                let results = probes.install(&sites).into_iter();
+                let results = probes.install(sites).into_iter();
                 results.map(|result| result.map_err(|error| error.to_string())).collect()
             }
             Err(error) => vec![Err(error.to_string()); sites.len()],
@@ -47,18 +101,20 @@ impl Sites {
                 Err(reason) => refused.push((site.id, reason)),
             }
         }
-        installed(refused, warnings, begin)
     }
 
     /// Removes probes.
     pub(crate) fn remove(&mut self, sites: &[u32]) -> OrderAnswer {
         let begin = Instant::now();
-        let refused = self.take_out(sites);
+        let is_later = |id: &&u32| self.later.forget(**id);
+        let (_, sites): (Vec<u32>, Vec<u32>) = sites.iter().partition(is_later);
+        let refused = self.take_out(&sites);
         installed(refused, Vec::new(), begin)
     }
 
     /// Removes all probes; returns the sites that failed, each with the reason.
     pub(crate) fn remove_all(&mut self) -> Vec<(u32, String)> {
+        self.later.forget_all();
         let sites: Vec<u32> = self.installed.keys().copied().collect();
         self.take_out(&sites)
     }
@@ -78,18 +134,21 @@ impl Sites {
     }
 
     /// Switches events on or off.
-    pub(crate) fn switch(&self, points: &[(u32, ProbePoint)], on: bool) -> OrderAnswer {
+    pub(crate) fn switch(&mut self, points: &[(u32, ProbePoint)], on: bool) -> OrderAnswer {
         let begin = Instant::now();
-        let is_done = |(site, place): &(u32, ProbePoint)| {
-            probes::instrument().is_some_and(|probes| probes.switch(*site, *place, on))
+        let later = &mut self.later;
+        let mut is_done = |(site, place): &(u32, ProbePoint)| {
+            later.switch(*site, *place, on)
+                || probes::instrument().is_some_and(|probes| probes.switch(*site, *place, on))
         };
         let missing = points.iter().filter(|point| !is_done(point));
         let refused = missing.map(|(site, _)| (*site, OrderError::NoSite.to_string()));
         installed(refused.collect(), Vec::new(), begin)
     }
 
-    /// Switches all events off.
-    pub(crate) fn switch_off(&self) {
+    /// Switches all events off, and gives up those that wait for their library.
+    pub(crate) fn switch_off(&mut self) {
+        self.later.forget_all();
         let Some(probes) = probes::instrument() else { return };
         for site in self.installed.keys() {
             // Points without an event stay as they are.
@@ -100,12 +159,20 @@ impl Sites {
 
     /// Checks that actions can be armed at a site.
     pub(crate) fn check_sync(&self, site: u32) -> Result<(), OrderError> {
-        if self.installed.get(&site) == Some(&true) { Ok(()) } else { Err(OrderError::NoSyncPoint) }
+        let is_sync = self.installed.get(&site) == Some(&true);
+        if is_sync { Ok(()) } else { Err(self.missing(site, OrderError::NoSyncPoint)) }
     }
 
     /// Checks that a site has probes.
     pub(crate) fn check_known(&self, site: u32) -> Result<(), OrderError> {
-        if self.installed.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite) }
+        let is_known = self.installed.contains_key(&site);
+        if is_known { Ok(()) } else { Err(self.missing(site, OrderError::NoSite)) }
+    }
+
+    /// Returns why a site has no probes: because its library is not loaded yet, else `reason`.
+    fn missing(&self, site: u32, reason: OrderError) -> OrderError {
+        let library = self.later.library_of(site);
+        library.map_or(reason, |module| OrderError::NotLoaded { module })
     }
 }
 

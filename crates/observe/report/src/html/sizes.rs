@@ -3,7 +3,7 @@
 use super::section;
 use crate::ranking::operations_by_time;
 use crate::svg;
-use crate::terminal::{size_tick, sizes_of_all};
+use crate::terminal::{size_tick, sizes_of_all, sizes_of_messages};
 use display::text::harmless;
 use display::units::{bytes, count};
 use maud::{Markup, html};
@@ -18,12 +18,13 @@ const TICK_EVERY: usize = 4;
 const TICK_ROOM: usize = 12;
 
 pub(super) fn draw(summary: &Summary) -> Markup {
-    let all = sizes_of_all(summary.operations.values().map(|totals| totals.sizes.as_slice()));
+    let all = sizes_of_messages(summary);
     if all.is_empty() {
         return html! {};
     }
-    let with_sizes =
-        operations_by_time(summary).into_iter().filter(|(_, totals)| !totals.sizes.is_empty());
+    let with_sizes = operations_by_time(summary)
+        .into_iter()
+        .filter(|(_, totals)| !totals.sizes.is_empty() && totals.class != "completion");
     let content = html! {
         div.histograms {
             (histogram("all operations", &all))

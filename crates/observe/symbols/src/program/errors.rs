@@ -63,7 +63,7 @@ pub enum LookupError {
     },
     /// The function is declared but not defined here, or was left out.
     #[error(
-        "`{0}` is declared but has no code in `{1}`: nothing calls it, or it is in a library that is loaded later"
+        "`{0}` is declared but has no code in `{1}`: nothing calls it, or it is in a library that is loaded later, which `libraries` of a description names"
     )]
     NoCode(String, PathBuf),
     /// Only compiler-made copies of the function exist, with other parameters: their symbols.

@@ -230,6 +230,25 @@ fn a_variable_of_a_library_is_where_the_program_has_its_copy() {
 }
 
 #[test]
+fn names_of_a_library_that_is_loaded_later_are_found_last() {
+    let (alone, other) =
+        (Built::new("gcc", &["-g", "-O2"], &C), Built::with_library(&["-g", "-O2"]));
+    let library = other.path.with_file_name("libother.so");
+    let mut program = alone.program();
+    let own = program.function("other").expect("found").module.clone();
+    program.add_library(&library).expect("a library");
+    assert_eq!(program.function("other").expect("found").module, own);
+    let program = Program::open("/bin/sh".as_ref());
+    let mut program = program.expect("a program");
+    assert!(program.function("other").is_err());
+    program.add_library(&library).expect("a library");
+    let later = program.function("other").expect("found");
+    assert!(later.module.ends_with("libother.so"), "{later:?}");
+    assert!(program.variable("shape.sides").is_ok());
+    assert!(program.add_library("/none/lib.so".as_ref()).is_err());
+}
+
+#[test]
 fn a_stripped_program_says_so_unless_its_debug_file_is_there() {
     let built = Built::new("gcc", &["-g", "-O2"], &C);
     let debug = built.path.with_extension("debug");

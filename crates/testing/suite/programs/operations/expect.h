@@ -69,6 +69,8 @@ void check(int condition, const char *what);
 #endif
 
 #define WAIT(request) CALL(MPI_Wait, 0, (request), MPI_STATUS_IGNORE)
+/* The same for a receive into which `bytes` come. */
+#define WAIT_RECEIVED(request, bytes) CALL(MPI_Wait, (bytes), (request), MPI_STATUS_IGNORE)
 #define BARRIER() CALL(MPI_Barrier, 0, MPI_COMM_WORLD)
 
 /* The groups; `folder` is for files. */

@@ -64,7 +64,7 @@ static void ready_sends(void)
     MPI_Request sent;
     CALL_C(MPI_Irsend, 4 * 9, out, 9, MPI_INT, right, TAG + 1, MPI_COMM_WORLD, &sent);
     WAIT(&sent);
-    CALL(MPI_Waitall, 0, 2, requests, MPI_STATUSES_IGNORE);
+    CALL(MPI_Waitall, 4 * 8 + 4 * 9, 2, requests, MPI_STATUSES_IGNORE);
     check_received(8);
 }
 
@@ -85,11 +85,11 @@ static void send_receive(void)
     MPI_Request request;
     CALL_C(MPI_Isendrecv, 4 * 4 + 4 * 6, out, 4, MPI_INT, right, TAG, in, 6, MPI_INT, left, TAG,
            MPI_COMM_WORLD, &request);
-    WAIT(&request);
+    WAIT_RECEIVED(&request, 4 * 4);
     check_received(4);
     CALL_C(MPI_Isendrecv_replace, 2 * 4 * 2, out, 2, MPI_INT, right, TAG, left, TAG, MPI_COMM_WORLD,
            &request);
-    WAIT(&request);
+    WAIT_RECEIVED(&request, 4 * 2);
     fill();
 #endif
 }
@@ -128,7 +128,7 @@ static void matched_probes(void)
     while (!found)
         CALL(MPI_Improbe, 0, left, TAG, MPI_COMM_WORLD, &found, &message, &status);
     CALL_C(MPI_Imrecv, 4 * 20, in, 20, MPI_INT, &message, &received);
-    WAIT(&received);
+    WAIT_RECEIVED(&received, 4 * 15);
     check_received(15);
     WAIT(&sent);
     char *detached;
@@ -174,7 +174,7 @@ static void other_communicator(void)
     MPI_Request request;
     CALL_C(MPI_Irecv, 4 * 20, in, 20, MPI_INT, from, TAG, reversed, &request);
     CALL_C(MPI_Send, 4 * 20, out, 20, MPI_INT, to, TAG, reversed);
-    WAIT(&request);
+    WAIT_RECEIVED(&request, 4 * 20);
     check_received(20);
     CALL(MPI_Comm_free, 0, &reversed);
 }

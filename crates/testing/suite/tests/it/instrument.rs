@@ -259,8 +259,21 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
         let order = Order::Install { modules: vec![other], sites: vec![tuned.site(true)] };
         check_refused(&ranks.ask(&order), "differs from the build");
         let missing = Module { name: "libnone.so".to_owned(), build_id: Vec::new() };
-        let order = Order::Install { modules: vec![missing], sites: vec![tuned.site(true)] };
-        check_refused(&ranks.ask(&order), "`libnone.so` is not loaded");
+        let later = Site { id: 7, ..tuned.site(true) };
+        let order = Order::Install { modules: vec![missing], sites: vec![later] };
+        let answers = ranks.ask(&order);
+        let is_later = |answer: &OrderAnswer| match answer {
+            OrderAnswer::Installed { refused, warnings, .. } => {
+                refused.is_empty() && warnings[0].1.contains("`libnone.so` is not loaded yet")
+            }
+            _ => false,
+        };
+        assert!(answers.iter().all(is_later), "{answers:?}");
+        let (sync, change) =
+            ((7, ProbePoint::Entry), set(at("chunk"), ValueType::I32, Value::Int(1)));
+        let order = Order::Prepare { action: 9, modules: program(), sync, change, repeats: false };
+        check_refused(&ranks.ask(&order), "`libnone.so` is not loaded yet");
+        check_installed(&ranks.ask(&Order::Remove { sites: vec![7] }));
         for (change, word) in [
             (set(at("fixed"), ValueType::I32, Value::Int(1)), "read-only"),
             (set(at("chunk"), ValueType::I32, Value::Float(0.5)), "does not fit"),

@@ -40,3 +40,21 @@ fn sizes_fall_in_their_bins() {
         assert_eq!(summary.operations["MPI_Isend"].sizes, vec![(64, 2), (128, 1)], "{library:?}");
     }
 }
+
+#[test]
+fn calls_that_complete_receives_have_what_came_in() {
+    for library in Library::SYSTEM {
+        let summary = watch(&library.launch(2, &TestProgram::c("arrivals").built(library))).summary;
+        let bytes = |operation: &str| summary.operations[operation].bytes;
+        let found = ["Wait", "Waitall", "Waitany", "Test", "Waitsome", "Testall"]
+            .map(|name| bytes(&format!("MPI_{name}")));
+        assert_eq!(found, [10, 1000, 10, 10, 30, 30], "{library:?}");
+        let room = 1 << 20;
+        assert_eq!(bytes("MPI_Irecv"), room + 105 * (room / 100), "{library:?}");
+        let waitall = summary.call_sites.iter().find(|site| site.operation == "MPI_Waitall");
+        assert_eq!(waitall.expect("it was called").bytes, 1000, "{library:?}");
+        // The sums of a rank have each message once, by the room for it.
+        let all = bytes("MPI_Irecv") + bytes("MPI_Recv_init") + 4096;
+        assert_eq!(summary.ranks[1].bytes, all, "{library:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Tests of everything that a tunlet may change, in real programs through the command line.
 
+mod later;
 mod reached;
 
 use run_record::RunRecord;

@@ -50,6 +50,28 @@ fn a_description_is_understood() {
 }
 
 #[test]
+fn libraries_that_come_later_are_a_list_of_files() {
+    let read = |libraries: &str| {
+        read(&format!(
+            "format = 1\nprogram = 'p'\nlibraries = {libraries}\nactors = {{ all = 'all' }}\n"
+        ))
+    };
+    let (application, problems) = read("['a.so', '/lib/b.so']");
+    assert_eq!(
+        (application.unwrap().libraries, problems),
+        (vec!["a.so".into(), "/lib/b.so".into()], vec![])
+    );
+    for (written, said) in [
+        ("'a.so'", "`libraries` is the text `a.so`; write a list of files in quotes"),
+        ("['']", "a file of `libraries` is empty; write a name"),
+        ("[1]", "a file of `libraries` is the number `1`; write text in quotes"),
+    ] {
+        let (_, problems) = read(written);
+        assert_eq!((problems.len(), problems[0].line, &*problems[0].sentence), (1, 3, said));
+    }
+}
+
+#[test]
 fn a_call_may_end_an_iteration() {
     for call in ["solve.c:120", "src/solve.f90:7", "MPI_Allreduce in cg::solve"] {
         let application = understood(&format!("[iteration]\ncall = '{call}'\n"));
