@@ -6,6 +6,7 @@
 //! Reading the files (`collector`, `probe`).
 
 mod cores;
+pub mod mappings;
 pub mod proc_files;
 mod tasks;
 

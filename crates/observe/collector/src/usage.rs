@@ -100,7 +100,7 @@ fn tids(pid: u32) -> Vec<u32> {
 /// for which they were stopped.
 fn limits(cgroup: &str) -> (Option<f64>, u64) {
     let mut limits = (None::<f64>, 0);
-    for (is_first, folder) in proc_files::control_groups(cgroup) {
+    for (is_first, folder) in proc_files::control_groups(cgroup, "cpu") {
         let read = |name: &str| {
             let texts = CONTROL_GROUPS.map(|root| read_to_string(format!("{root}{folder}/{name}")));
             texts.into_iter().find_map(Result::ok)

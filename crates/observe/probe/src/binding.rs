@@ -119,9 +119,9 @@ fn is_wrapper(name: &CStr) -> bool {
     name.to_bytes().starts_with(b"MPI_") || name.to_bytes().starts_with(b"mpi_")
 }
 
-/// The functions of `signals.rs`.
+/// The functions of `signals.rs`, and `mallopt`.
 fn is_guard(name: &CStr) -> bool {
-    [c"pthread_sigmask", c"sigprocmask", c"sigaction", c"signal"].contains(&name)
+    [c"pthread_sigmask", c"sigprocmask", c"sigaction", c"signal", c"mallopt"].contains(&name)
 }
 
 /// Returns whether the function starts monitoring; every library has these functions.

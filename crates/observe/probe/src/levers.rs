@@ -10,6 +10,7 @@
 
 mod binding;
 mod huge_pages;
+mod limits;
 mod memory;
 
 use crate::collectives;
@@ -67,11 +68,14 @@ pub(crate) fn check(lever: Lever, value: i64) -> Result<(), String> {
     }
 }
 
-/// Sentence about what a value of a lever does, where the value does not say it; else empty.
+/// Sentence about what a value of a lever does or leaves undone, where the value does not say it; else empty.
 pub(crate) fn note(lever: Lever, value: i64) -> String {
     match lever {
         Lever::Collectives => collectives::note(value),
-        _ => String::new(),
+        Lever::Memory => memory::note(value != 0),
+        Lever::HugePages => huge_pages::note(value != 0),
+        Lever::Threads => idling::note(value != 0),
+        Lever::Waiting | Lever::Binding => String::new(),
     }
 }
 
@@ -84,7 +88,7 @@ pub(crate) fn set(lever: Lever, value: i64) -> Result<(), c_int> {
         Lever::Waiting => set_waiting(value)?,
         Lever::Memory => memory::set(value != 0),
         Lever::HugePages => huge_pages::set(value != 0),
-        Lever::Binding => binding::set(value != 0)?,
+        Lever::Binding => idling::without_lending(|| binding::set(value != 0))?,
         Lever::Threads => idling::set(value != 0)?,
         Lever::Collectives => collectives::set(value),
     }
@@ -104,8 +108,11 @@ pub(crate) fn release() {
 
 /// Follows what the program did meanwhile, such as new memory.
 pub(crate) fn renew() {
+    if value(Lever::Memory) != 0 {
+        memory::renew();
+    }
     if value(Lever::HugePages) != 0 {
-        huge_pages::set(true);
+        huge_pages::renew();
     }
 }
 

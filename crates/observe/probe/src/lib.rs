@@ -20,6 +20,7 @@
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 compile_error!("the probe knows Linux with glibc on x86-64 only");
 
+mod affinity;
 mod attach;
 mod binding;
 mod call;

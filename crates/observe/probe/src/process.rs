@@ -14,8 +14,8 @@ use crate::options::Options;
 use crate::pause::Mode;
 use crate::thread::tls;
 use crate::{
-    binding, collectives, collector, communicators, cost, levers, openmp, pmpi, probes, sampling,
-    thread, usage, waiting,
+    affinity, binding, collectives, collector, communicators, cost, levers, openmp, pmpi, probes,
+    sampling, thread, usage, waiting,
 };
 use events::Lever;
 use ring::clock;
@@ -164,6 +164,9 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
         // SAFETY: registers a handler that only stores.
         unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
     });
+    if process.options.has_levers {
+        affinity::note_start();
+    }
     PHASE.store(RUNNING, Ordering::Release);
     let cost_ps = cost::ps_per_call(&process.folder, &process.library, process.options.is_traced);
     process.segment.header().cost_ps_per_call.store(cost_ps, Ordering::Relaxed);

@@ -20,6 +20,7 @@
 
 mod action;
 mod admission;
+mod change;
 mod iterations;
 mod message;
 mod standing;
@@ -34,12 +35,13 @@ use crate::{Applied, Decision, Detail, EventNews, IterationNews, News, Tunlet, W
 use action::{Action, Coverage};
 use admission::check_lever;
 use app_description::Application;
+use change::{ChangeInProgress, ChangeState};
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 use iterations::Iterations;
 use standing::Standing;
 use std::collections::{BTreeMap, BTreeSet};
-use turn::{ChangeInProgress, ChangeState, Turn};
+use turn::Turn;
 
 /// Options of a conductor.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +148,13 @@ impl Conductor {
     /// Ends all open decisions at the end of the run.
     pub fn finish(&mut self, now_s: f64) -> Vec<Output> {
         if let Some(turn) = self.turn.take() {
-            for entry in turn.changes.into_iter().filter_map(ChangeInProgress::finish) {
+            for mut change in turn.changes {
+                let unsaid = change.unsaid.take();
+                let Some(entry) = change.finish() else { continue };
+                if unsaid.is_some() && matches!(entry, TuningEvent::Declined { .. }) {
+                    continue;
+                }
+                self.outputs.extend(unsaid.map(Output::Record));
                 self.record(now_s, entry);
             }
         }
@@ -309,6 +317,13 @@ impl Conductor {
 
     /// Assigns a number to a decision and records it.
     fn note_decision(&mut self, now_s: f64, slot: usize, wanted: &Decision) -> u64 {
+        let (decision, line) = self.decision_line(now_s, slot, wanted);
+        self.outputs.push(Output::Record(line));
+        decision
+    }
+
+    /// Assigns a number to a decision; returns it with the line that records it.
+    fn decision_line(&mut self, t_s: f64, slot: usize, wanted: &Decision) -> (u64, TuningLine) {
         self.n_decisions += 1;
         let decision = self.n_decisions;
         let mut reason = wanted.reason.clone();
@@ -318,18 +333,15 @@ impl Conductor {
         {
             reason = format!("{reason} (for good: {why})");
         }
-        self.record(
-            now_s,
-            TuningEvent::Decision {
-                decision,
-                tunlet: self.tunlets.name(slot).to_owned(),
-                point: self.application.tuning_points[wanted.point].name.clone(),
-                old: self.values[wanted.point].map(Into::into),
-                new: wanted.value.into(),
-                reason,
-            },
-        );
-        decision
+        let what = TuningEvent::Decision {
+            decision,
+            tunlet: self.tunlets.name(slot).to_owned(),
+            point: self.application.tuning_points[wanted.point].name.clone(),
+            old: self.values[wanted.point].map(Into::into),
+            new: wanted.value.into(),
+            reason,
+        };
+        (decision, TuningLine { t_s, what })
     }
 
     fn record(&mut self, time_s: f64, what: TuningEvent) {

@@ -95,9 +95,9 @@ fn busy_time_ns(times: &str) -> u64 {
     busy.sum::<u64>().saturating_mul(TICK_NS)
 }
 
-/// Folders of control groups that may limit a process, from its file `cgroup`, the innermost first; relative to
-/// `/sys/fs/cgroup`. The flag tells whether they are of the first version.
-pub fn control_groups(cgroup: &str) -> Vec<(bool, String)> {
+/// Folders of control groups that may limit a process by this controller, from its file `cgroup`, the innermost first;
+/// relative to `/sys/fs/cgroup`. The flag tells whether they are of the first version.
+pub fn control_groups(cgroup: &str, controller: &str) -> Vec<(bool, String)> {
     let mut folders = Vec::new();
     for line in cgroup.lines() {
         let mut parts = line.splitn(3, ':');
@@ -105,7 +105,7 @@ pub fn control_groups(cgroup: &str) -> Vec<(bool, String)> {
         else {
             continue;
         };
-        let is_first = controllers.split(',').any(|controller| controller == "cpu");
+        let is_first = controllers.split(',').any(|known| known == controller);
         if !is_first && !controllers.is_empty() {
             continue;
         }
@@ -136,7 +136,16 @@ pub fn throttled_ns(stat: &str) -> u64 {
     us.or_else(|| number_after(stat, "throttled_time ")).unwrap_or(0)
 }
 
-fn number_after(text: &str, name: &str) -> Option<u64> {
+/// Returns the bytes that count against the limit of a control group: what it uses, without parts of files that are only
+/// kept until the room is needed. `stat` is its `memory.stat`.
+pub fn needed_bytes(used_bytes: u64, stat: &str) -> u64 {
+    let of_files = number_after(stat, "total_inactive_file ");
+    let of_files = of_files.or_else(|| number_after(stat, "inactive_file ")).unwrap_or(0);
+    used_bytes.saturating_sub(of_files)
+}
+
+/// Returns the number after a name at the start of a line.
+pub fn number_after(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_ascii_whitespace().next()?.parse().ok()
 }
@@ -196,7 +205,7 @@ mod tests {
 
     #[track_caller]
     fn check(cgroup: &str, expected: &[(bool, &str)]) {
-        let found = control_groups(cgroup);
+        let found = control_groups(cgroup, "cpu");
         let found: Vec<_> = found.iter().map(|(first, path)| (*first, path.as_str())).collect();
         assert_eq!(found, expected);
     }
@@ -208,6 +217,15 @@ mod tests {
         let old = "5:memory:/x\n4:cpu,cpuacct:/job\n";
         check(old, &[(true, "/cpu,cpuacct/job"), (true, "/cpu,cpuacct")]);
         check("nonsense", &[]);
+        let of_memory = control_groups(old, "memory");
+        assert_eq!(of_memory, [(true, "/memory/x".to_owned()), (true, "/memory".to_owned())]);
+    }
+
+    #[test]
+    fn files_that_are_only_kept_need_no_memory() {
+        assert_eq!(needed_bytes(100, "anon 60\ninactive_file 30\nactive_file 10\n"), 70);
+        assert_eq!(needed_bytes(100, "inactive_file 0\ntotal_inactive_file 40\n"), 60);
+        assert_eq!(needed_bytes(100, ""), 100);
     }
 
     #[test]

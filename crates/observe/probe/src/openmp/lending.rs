@@ -2,21 +2,18 @@
 //!
 //! A rank with more threads than cores lets its threads, except the first, use its own cores and those of ranks of its world that
 //! have waited in MPI for a while. When such a rank goes on, its cores are left again. Ranks decide for themselves by what
-//! all segments of the node say; nobody waits for an answer.
+//! all segments of the node say; nobody waits for an answer. A rank that the program or its user has bound borrows nothing.
 //!
 //! Source of the idea: LeWI, "Lend When Idle", in DLB (Garcia et al., 2009).
 //!
 //! # Not here
 //! Ranks that may use the same cores: there the system's scheduler lends.
-#![allow(unsafe_code, reason = "asks the system about cores")]
 
+use crate::affinity::{self, BoundThreads, cores_of, main_thread, threads};
 use crate::monitoring;
 use ring::{SegmentReader, clock};
 use std::ffi::c_int;
-use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
-
-type Mask = libc::cpu_set_t;
 
 /// Time between two looks at the ranks of the node.
 const STEP: Duration = Duration::from_millis(1);
@@ -30,8 +27,8 @@ const LENDS_AFTER: Duration = Duration::from_micros(100);
 pub(super) struct Lending {
     neighbors: Vec<Neighbor>,
     own: Vec<usize>,
-    /// Threads that may borrow, by their kernel ids, with the cores that they had.
-    borrowers: Vec<(c_int, Mask)>,
+    /// Threads that may borrow.
+    borrowers: BoundThreads,
     /// Cores borrowed now.
     borrowed: Vec<usize>,
     searched: Option<Instant>,
@@ -69,17 +66,13 @@ impl Lending {
     /// Gives all cores back.
     pub(super) fn end(&mut self) {
         self.borrowed.clear();
-        for (tid, mask) in self.borrowers.drain(..) {
-            bind(tid, &mask);
-        }
+        self.borrowers.release();
     }
 
-    fn bind(&self) {
-        let cores = self.own.iter().chain(&self.borrowed);
-        let mask = mask_of(cores.copied());
-        for (tid, _) in &self.borrowers {
-            bind(*tid, &mask);
-        }
+    fn bind(&mut self) {
+        let mut cores = [&self.own[..], &self.borrowed].concat();
+        cores.sort_unstable();
+        self.borrowers.bind(&cores);
     }
 
     fn search(&mut self) {
@@ -88,9 +81,16 @@ impl Lending {
         if self.ticks_per_s <= 0.0 {
             self.ticks_per_s = ticks_per_s();
         }
-        let main = std::process::id().cast_signed();
-        let Some(own) = mask(main) else { return };
-        self.own = cores(&own);
+        let main = main_thread();
+        let Some(own) = cores_of(main) else { return };
+        let is_bound = affinity::bound_by_program().is_some();
+        if is_bound || self.own != own {
+            self.end();
+        }
+        self.own = own;
+        if is_bound {
+            return;
+        }
         self.find_borrowers(main);
         // Nobody needs to be known who could lend to nobody.
         if self.borrowers.is_empty() {
@@ -108,18 +108,12 @@ impl Lending {
         if n_threads_of_own_teams() <= self.own.len() {
             return;
         }
-        for tid in threads() {
-            let is_known = self.borrowers.iter().any(|(known, _)| *known == tid);
-            if tid == main || is_known {
-                continue;
-            }
-            // Threads with other cores were bound by somebody who knows why.
-            if let Some(mask) = mask(tid).filter(|mask| cores(mask) == self.own) {
-                self.borrowers.push((tid, mask));
-            }
+        if self.borrowers.is_empty() {
+            self.borrowers = BoundThreads::with(self.own.clone());
         }
-        if !self.borrowed.is_empty() {
-            self.bind();
+        // Threads with other cores were bound by somebody who knows why.
+        for tid in threads().into_iter().filter(|tid| *tid != main) {
+            self.borrowers.add(tid);
         }
     }
 }
@@ -127,7 +121,7 @@ impl Lending {
 impl Neighbor {
     fn new(pid: c_int, segment: SegmentReader) -> Option<Self> {
         let main_thread = segment.process().main_thread;
-        Some(Self { segment, main_thread, cores: cores(&mask(pid)?) })
+        Some(Self { segment, main_thread, cores: cores_of(pid)? })
     }
 
     /// Returns whether the rank has been in an MPI call for a while.
@@ -145,6 +139,11 @@ pub(super) fn n_threads_of_own_teams() -> usize {
     monitoring::process().map_or(0, |process| {
         SegmentReader::open(process.segment.path()).map_or(0, |own| n_threads(&own))
     })
+
+/// Sentence about threads that do not borrow; else empty.
+pub(super) fn note() -> String {
+    let why = affinity::bound_by_program();
+    why.map_or_else(String::new, |why| format!("its threads borrow no cores, since {why}"))
 }
 
 /// Returns how many threads the ranks of this node have, and how many cores they may use together. A team is counted once a
@@ -158,7 +157,7 @@ pub(super) fn threads_and_cores(n_by_default: usize) -> (usize, usize) {
             0 => n_by_default,
             known => known,
         };
-        all.extend(mask(pid).iter().flat_map(cores));
+        all.extend(cores_of(pid).unwrap_or_default());
     }
     all.sort_unstable();
     all.dedup();
@@ -189,39 +188,4 @@ fn ticks_per_s() -> f64 {
     let (ticks, ns) = clock::point();
     let s = ns.saturating_sub(first_ns) as f64 * 1e-9;
     ticks.saturating_sub(first_ticks) as f64 / s.max(1e-9)
-}
-
-fn threads() -> Vec<c_int> {
-    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// Cores of a thread or of the first thread of a process.
-fn mask(tid: c_int) -> Option<Mask> {
-    let mut mask = MaybeUninit::<Mask>::zeroed();
-    // SAFETY: fills the mask.
-    let failed = unsafe { libc::sched_getaffinity(tid, size_of::<Mask>(), mask.as_mut_ptr()) };
-    // SAFETY: zeros are a valid mask, too.
-    (failed == 0).then(|| unsafe { mask.assume_init() })
-}
-
-fn bind(tid: c_int, mask: &Mask) {
-    // SAFETY: reads the mask. A thread that has ended is not there, which is no harm.
-    unsafe { libc::sched_setaffinity(tid, size_of::<Mask>(), mask) };
-}
-
-fn cores(mask: &Mask) -> Vec<usize> {
-    let n_cores = 8 * size_of::<Mask>();
-    // SAFETY: the number of a core within the mask.
-    (0..n_cores).filter(|core| unsafe { libc::CPU_ISSET(*core, mask) }).collect()
-}
-
-fn mask_of(cores: impl Iterator<Item = usize>) -> Mask {
-    // SAFETY: zeros are a valid mask.
-    let mut mask = unsafe { MaybeUninit::<Mask>::zeroed().assume_init() };
-    for core in cores {
-        // SAFETY: the number of a core that came from a mask.
-        unsafe { libc::CPU_SET(core, &mut mask) };
-    }
-    mask
 }

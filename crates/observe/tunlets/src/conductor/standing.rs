@@ -1,6 +1,7 @@
 //! Changes that are kept, with the values before them, for the moment at which the user switches tuning off.
 
-use super::turn::{ChangeInProgress, ChangeState, Turn};
+use super::change::{ChangeInProgress, ChangeState};
+use super::turn::Turn;
 use events::{Rank, Value};
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ impl Standing {
         let change = |(point, kept): (usize, Kept)| {
             let Kept { decision, held, old, .. } = kept;
             let state = ChangeState::Applied { old, at_s: (0.0, 0.0) };
-            ChangeInProgress { decision, point, held, note: String::new(), state }
+            ChangeInProgress { decision, point, held, note: String::new(), unsaid: None, state }
         };
         Some(Turn::of(slot, of_slot.map(change).collect()))
     }

@@ -11,6 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const REST_FIRST: u64 = 2;
 /// Maximum number of lines from one tunlet to the user.
 const N_LINES_MAX: usize = 10_000;
+/// Maximum number of refusals that are remembered for a tunlet.
+const N_REFUSALS_MAX: usize = 100;
 /// Longest rest, in iterations.
 const REST_MAX: u64 = 1 << 20;
 
@@ -37,8 +39,8 @@ struct TunletSlot {
     announced: BTreeMap<usize, Value>,
     /// Number of lines it has said so far.
     n_lines: usize,
-    /// Last refusal recorded for each point.
-    refusals: BTreeMap<usize, String>,
+    /// Refusals recorded for each point, without their numbers.
+    refusals: BTreeSet<(usize, String)>,
 }
 
 impl fmt::Debug for TunletSlot {
@@ -58,7 +60,7 @@ impl TunletSlot {
             rests_until: 0,
             announced: BTreeMap::new(),
             n_lines: 0,
-            refusals: BTreeMap::new(),
+            refusals: BTreeSet::new(),
         }
     }
 
@@ -300,9 +302,19 @@ impl TunletSet {
         self.slots[slot].announced.insert(point, value) != Some(value)
     }
 
-    /// Returns whether a refusal differs from the last one of this tuning point: repeated refusals are recorded once.
+    /// Returns whether a refusal of this tuning point is new: those that were recorded before are not recorded again.
     pub(super) fn is_new_refusal(&mut self, slot: usize, point: usize, reason: &str) -> bool {
-        let last = self.slots[slot].refusals.insert(point, reason.to_owned());
-        last.as_deref() != Some(reason)
+        let refusals = &mut self.slots[slot].refusals;
+        if N_REFUSALS_MAX <= refusals.len() {
+            refusals.clear();
+        }
+        // Numbers, such as that of a rank or of bytes in use, make no other reason of it.
+        let words = reason.chars().filter(|char| !char.is_ascii_digit()).collect();
+        refusals.insert((point, words))
+    }
+
+    /// Returns whether a refusal of this tuning point was recorded.
+    pub(super) fn was_refused(&self, slot: usize, point: usize) -> bool {
+        self.slots[slot].refusals.iter().any(|(refused, _)| *refused == point)
     }
 }

@@ -2,8 +2,9 @@
 
 use super::action::{Action, Coverage, Ending};
 use super::admission::{check_lever, ranks_of};
+use super::change::{ChangeInProgress, ChangeState};
 use super::trial::{Trial, TrialProgress, in_words};
-use super::{ActionDone, ActionReport, Conductor};
+use super::{ActionDone, ActionReport, Conductor, Output};
 use crate::{Applied, Decision, News};
 use app_description::{Past, TuningPoint};
 use events::tuning::TuningEvent;
@@ -18,41 +19,6 @@ pub(super) struct Turn {
     pub(super) slot: usize,
     pub(super) changes: Vec<ChangeInProgress>,
     trial: Option<Trial>,
-}
-
-/// Decision being carried out.
-#[derive(Debug)]
-pub(super) struct ChangeInProgress {
-    pub(super) decision: u64,
-    pub(super) point: usize,
-    /// Value that was set at every passage before this decision.
-    pub(super) held: Option<Value>,
-    /// Sentence of a rank about what is done; else empty.
-    pub(super) note: String,
-    pub(super) state: ChangeState,
-}
-
-/// State of a change.
-#[derive(Debug)]
-pub(super) enum ChangeState {
-    /// It is being carried out.
-    Doing(Action),
-    /// It holds on all ranks: their old values, and the times of the first and the last change.
-    Applied {
-        old: Vec<(Rank, Value)>,
-        at_s: (f64, f64),
-    },
-    /// It took effect on some ranks, which are being restored.
-    SettingBack {
-        action: Action,
-        reason: String,
-    },
-    /// It is being undone.
-    Undoing {
-        action: Action,
-        reason: String,
-    },
-    Over,
 }
 
 impl Turn {
@@ -75,45 +41,9 @@ impl Turn {
     }
 }
 
-impl ChangeState {
-    fn action(&mut self) -> Option<&mut Action> {
-        match self {
-            Self::Doing(action)
-            | Self::SettingBack { action, .. }
-            | Self::Undoing { action, .. } => Some(action),
-            Self::Applied { .. } | Self::Over => None,
-        }
-    }
-}
-
-impl ChangeInProgress {
-    fn holds(&self) -> bool {
-        matches!(self.state, ChangeState::Applied { .. })
-    }
-
-    /// Ends the change at the end of the run.
-    pub(super) fn finish(self) -> Option<TuningEvent> {
-        let decision = self.decision;
-        let unmeasured = || "the run ended before its effect was measured".to_owned();
-        match self.state {
-            ChangeState::Doing(action) => Some(match action.ending_now() {
-                // No line says that it was applied, so it counts as lost.
-                Ending::Done(_) | Ending::Partial { .. } => {
-                    TuningEvent::Lost { decision, reason: unmeasured() }
-                }
-                Ending::Declined { reason } => TuningEvent::Declined { decision, reason },
-                Ending::Lost { reason } => TuningEvent::Lost { decision, reason },
-            }),
-            ChangeState::Applied { .. } => {
-                Some(TuningEvent::Kept { decision, reason: unmeasured() })
-            }
-            ChangeState::SettingBack { reason, .. } | ChangeState::Undoing { reason, .. } => {
-                let reason = format!("{reason}; the run ended while it was taken back");
-                Some(TuningEvent::Lost { decision, reason })
-            }
-            ChangeState::Over => None,
-        }
-    }
+/// Adds a rank's sentence, if it has one, to a reason.
+fn with_note(reason: &str, note: &str) -> String {
+    if note.is_empty() { reason.to_owned() } else { format!("{reason}; {note}") }
 }
 
 fn is_safe_unmeasured(point: &TuningPoint) -> bool {
@@ -170,11 +100,15 @@ impl Conductor {
                 None
             }
             Ok(ranks) => {
-                let decision = self.note_decision(now_s, slot, wanted);
+                let (decision, line) = self.decision_line(now_s, slot, wanted);
+                let unsaid = self.tunlets.was_refused(slot, point).then(|| line.clone());
+                if unsaid.is_none() {
+                    self.outputs.push(Output::Record(line));
+                }
                 let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
                 let action = self.act(now_s, (point, Coverage::AllOrNone), &values, repeats);
                 let (held, state) = (self.held[point], ChangeState::Doing(action));
-                Some(ChangeInProgress { decision, point, held, note: String::new(), state })
+                Some(ChangeInProgress { decision, point, held, note: String::new(), unsaid, state })
             }
         }
     }
@@ -211,6 +145,9 @@ impl Conductor {
     fn go_on_with(&mut self, now_s: f64, slot: usize, change: &mut ChangeInProgress) -> bool {
         let Some(action) = change.state.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
+        if !matches!(ending, Ending::Declined { .. }) {
+            self.say(change);
+        }
         change.state = match (std::mem::replace(&mut change.state, ChangeState::Over), ending) {
             (ChangeState::Doing(action), Ending::Done(done)) => {
                 change.note = action.note().to_owned();
@@ -232,7 +169,8 @@ impl Conductor {
                 let reason = format!("{reason}; it is set back where it had been done");
                 self.decline(now_s, slot, change, reason)
             }
-            (ChangeState::Undoing { reason, .. }, Ending::Done(done)) => {
+            (ChangeState::Undoing { action, reason }, Ending::Done(done)) => {
+                change.note = action.note().to_owned();
                 self.take_back(now_s, slot, (change, &done), reason)
             }
             (
@@ -274,16 +212,26 @@ impl Conductor {
         ChangeState::Applied { old, at_s: (first_s, last_s) }
     }
 
-    /// Records that no rank has the new value: none carried it out, or all that did were set back.
+    /// Records a decision of which more came than a refusal that is known already.
+    fn say(&mut self, change: &mut ChangeInProgress) {
+        self.outputs.extend(change.unsaid.take().map(Output::Record));
+    }
+
+    /// Records, once for each reason, that no rank has the new value: none carried it out, or all that did were set back.
     fn decline(
         &mut self,
         now_s: f64,
         slot: usize,
-        change: &ChangeInProgress,
+        change: &mut ChangeInProgress,
         reason: String,
     ) -> ChangeState {
         let decision = change.decision;
-        self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
+        if self.tunlets.is_new_refusal(slot, change.point, &reason) {
+            self.say(change);
+        }
+        if change.unsaid.is_none() {
+            self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
+        }
         self.tunlets.decline(slot, change.point, reason);
         ChangeState::Over
     }
@@ -298,7 +246,8 @@ impl Conductor {
     ) -> ChangeState {
         let decision = change.decision;
         self.held[change.point] = change.held;
-        self.record(now_s, TuningEvent::Undone { decision, reason: reason.clone() });
+        let noted = with_note(&reason, &change.note);
+        self.record(now_s, TuningEvent::Undone { decision, reason: noted });
         self.tunlets.decline(slot, change.point, format!("taken back: {reason}"));
         if let Some(first) = done.first() {
             self.iterations.note_change(first.time_s);
@@ -390,8 +339,7 @@ impl Conductor {
             };
             self.standing.keep(turn.slot, change, old);
             let decision = change.decision;
-            let note = if change.note.is_empty() { "" } else { "; " };
-            let reason = format!("{reason}{note}{}", change.note);
+            let reason = with_note(reason, &change.note);
             self.record(now_s, TuningEvent::Kept { decision, reason });
         }
     }

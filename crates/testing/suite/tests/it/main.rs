@@ -21,6 +21,7 @@ mod instrument;
 mod killed;
 mod learnt;
 mod levers;
+mod levers_left;
 mod limits;
 mod losses;
 mod malleable;

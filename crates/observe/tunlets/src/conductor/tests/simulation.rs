@@ -80,7 +80,10 @@ pub(super) struct Process {
     pub(super) records: VecDeque<Input>,
     kept: BTreeMap<u64, Kept>,
     n_hits: u32,
-    pub(super) refuses: bool,
+    /// Reason for which it refuses to change anything, if it does.
+    pub(super) refuses: Option<&'static str>,
+    /// What it says of a change that it is going to make.
+    pub(super) note: &'static str,
     pub(super) fails: bool,
 }
 
@@ -92,13 +95,15 @@ impl Process {
     /// Processes the next order.
     pub(super) fn take_order(&mut self, rank: Rank) {
         let (action, report) = match self.orders.pop_front() {
-            Some(Order::Prepare { action, .. }) if self.refuses => {
-                (action, ActionReport::Failed("no such variable".to_owned()))
-            }
             Some(Order::Prepare { action, point, value }) => {
+                if let Some(reason) = self.refuses {
+                    let report = ActionReport::Failed(reason.to_owned());
+                    self.answers.push_back(Input::Report { action, rank, report });
+                    return;
+                }
                 self.kept.insert(action, Kept { point, value, at_hit: None });
                 let (n_hits, old) = (self.n_hits, self.value(point));
-                (action, ActionReport::Ready { n_hits, old, note: String::new() })
+                (action, ActionReport::Ready { n_hits, old, note: self.note.to_owned() })
             }
             Some(Order::Commit { action, at_hit }) => {
                 if let Some(kept) = self.kept.get_mut(&action) {

@@ -4,7 +4,7 @@ use super::simulation::Simulation;
 use super::{F0, F1, NW};
 use crate::News;
 use crate::conductor::Input;
-use events::tuning::{TuningEvent, TuningMode};
+use events::tuning::{TuningEvent, TuningLine, TuningMode};
 use events::{Rank, Value};
 
 fn tuned(n_ranks: u32) -> Simulation {
@@ -137,11 +137,53 @@ fn a_value_that_holds_already_is_no_change() {
 #[test]
 fn one_refusal_stops_all() {
     let mut simulation = tuned(3);
-    simulation.processes.get_mut(&Rank(2)).unwrap().refuses = true;
+    simulation.processes.get_mut(&Rank(2)).unwrap().refuses = Some("no such variable");
     simulation.decide(1, NW, 7);
     iterate(&mut simulation, &[1.0; 5]);
     check(&simulation, &["1 declined"]);
     assert_eq!(simulation.values(NW), [50; 3]);
+}
+
+/// `--tune` said again and again that a lever was refused.
+#[test]
+fn a_refusal_of_a_rank_is_said_once() {
+    let mut simulation = tuned(3);
+    let mut decide = |simulation: &mut Simulation, reason, value| {
+        simulation.processes.get_mut(&Rank(2)).unwrap().refuses = reason;
+        simulation.decide(1, NW, value);
+        iterate(simulation, &[1.0; 2]);
+    };
+    decide(&mut simulation, Some("900 of 1000 MiB are used"), 7);
+    decide(&mut simulation, Some("910 of 1000 MiB are used"), 7);
+    check(&simulation, &["1 declined"]);
+    decide(&mut simulation, Some("no such variable"), 7);
+    decide(&mut simulation, Some("920 of 1000 MiB are used"), 8);
+    check(&simulation, &["1 declined", "3 declined"]);
+    let heard = simulation.scripts[1].lock().unwrap().heard.clone();
+    let is_declined = |news: &&News| matches!(news, News::Declined { .. });
+    assert_eq!(heard.iter().filter(is_declined).count(), 4, "the tunlet hears of each");
+    decide(&mut simulation, None, 9);
+    let is_decision = |line: &&TuningLine| matches!(line.what, TuningEvent::Decision { .. });
+    assert_eq!(simulation.lines.iter().filter(is_decision).count(), 3);
+    check(&simulation, &["1 declined", "3 declined", "5 applied"]);
+    simulation.finish();
+    check(&simulation, &["1 declined", "3 declined", "5 applied", "5 kept"]);
+}
+
+#[test]
+fn what_is_not_as_before_is_said_where_a_change_is_taken_back() {
+    let mut simulation = tuned(2);
+    iterate(&mut simulation, &[1.0; 3]);
+    simulation.decide(0, F0, 7);
+    iterate(&mut simulation, &[1.0; 1]);
+    simulation.processes.get_mut(&Rank(0)).unwrap().note = "it no longer adapts";
+    iterate(&mut simulation, &[2.0; 6]);
+    let reasons = simulation.lines.iter().filter_map(|line| match &line.what {
+        TuningEvent::Undone { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    let reasons: Vec<&str> = reasons.collect();
+    assert_eq!(reasons, ["iterations became 100.0 % slower; it no longer adapts"]);
 }
 
 #[test]
