@@ -139,6 +139,7 @@ pub(super) fn n_threads_of_own_teams() -> usize {
     monitoring::process().map_or(0, |process| {
         SegmentReader::open(process.segment.path()).map_or(0, |own| n_threads(&own))
     })
+}
 
 /// Sentence about threads that do not borrow; else empty.
 pub(super) fn note() -> String {
