@@ -2,6 +2,7 @@
 
 use run_record::RunRecord;
 use run_record::tuning::{DecisionOutcome, TuningSummary};
+use std::path::Path;
 use suite::library::Library::{self, Mpich4, OpenMpi4, OpenMpi5};
 use suite::tool::{WatchFolders, sintonia, watch_with};
 use suite::{Job, TestProgram};
@@ -143,7 +144,7 @@ fn n_ranks() -> usize {
 
 /// Checks that ranks are told to wait otherwise in a job that starts the given number of them on each of two nodes.
 #[track_caller]
-pub(super) fn check_on_two_nodes(job: impl Fn(usize, &TestProgram) -> Job) {
+pub(super) fn check_on_two_nodes(job: impl Fn(usize, &Path) -> Job) {
     let n_of_node = n_cores() + 1;
     let job = job(n_of_node, &program().built(Mpich4)).arg("2");
     let watched = watch_with(&job, &["--no-html", "--tune=waiting"]);
