@@ -49,11 +49,12 @@ pub(crate) fn statuses(operation: &Operation) -> Option<(usize, bool)> {
     one.or_else(|| operation.position(ParameterKind::Statuses).map(|param| (param, true)))
 }
 
-/// Returns whether a request of the operation receives one message.
+/// Returns whether a request of the operation receives one message, and nothing else: MPICH fills no status of
+/// `MPI_Isendrecv`.
 fn is_receive(operation: &Operation) -> bool {
     operation.class == Class::PointToPoint
         && matches!(operation.mode, Mode::Nonblocking | Mode::Persistent)
-        && operation.movements.last().is_some_and(|movement| movement.flow == Flow::Receive)
+        && matches!(&*operation.movements, [Movement { flow: Flow::Receive, .. }])
 }
 
 fn tag(operation: &Operation) -> Option<usize> {

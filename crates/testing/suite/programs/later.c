@@ -16,7 +16,9 @@ volatile int columns = 3;
 static void *plugin;
 static int (*step)(int);
 
-__attribute__((noipa)) void mark(void) { }
+static volatile int n_marks;
+
+__attribute__((noipa)) void mark(void) { n_marks++; }
 
 static void load(const char *path)
 {

@@ -14,6 +14,8 @@ use std::time::Instant;
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// Smallest mapping that is worth it, in bytes.
 const BYTES_MIN: usize = 4 << 20;
+/// Size of a huge page, which is filled before the small ones are freed, in bytes.
+const PAGE_BYTES: usize = 2 << 20;
 /// Memory that is made huge at once, in bytes; the rest comes with later faults, and when the system finds time.
 const COLLAPSED_BYTES_MAX: usize = 256 << 20;
 /// Advice to make pages huge now, since Linux 6.1.
@@ -47,7 +49,8 @@ pub(super) fn applies() -> Result<(), String> {
     let free = look().into_iter().filter(|mapping| mapping.advice == PageAdvice::None);
     let large = free.filter(|mapping| BYTES_MIN <= mapping.n_bytes());
     let unused = large.map(|mapping| mapping.n_bytes().saturating_sub(mapping.resident_bytes));
-    limits::room(unused.sum::<usize>() as u64).map(|_| ())
+    let needed_bytes = unused.sum::<usize>().max(PAGE_BYTES);
+    limits::room(needed_bytes as u64).map(|_| ())
 }
 
 /// Sentence about what is not as before when the lever is set back; else empty.

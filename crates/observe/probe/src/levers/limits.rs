@@ -48,9 +48,14 @@ pub(super) fn room(needed_bytes: u64) -> Result<u64, String> {
         return Ok(room_bytes);
     }
     let MemoryLimit { name, bytes, used_bytes, n_ranks } = tightest;
-    let (used, all) = (used_bytes / MIB, bytes / MIB);
-    let ranks = if n_ranks < 2 { String::new() } else { format!(" by {n_ranks} ranks and others") };
-    Err(format!("its limit `{name}` leaves too little room: {used} of {all} MiB are used{ranks}"))
+    let (used, all, more) = (used_bytes / MIB, bytes / MIB, needed_bytes.div_ceil(MIB));
+    let is_shared = 1 < n_ranks;
+    let users = if is_shared { format!(" by {n_ranks} ranks and others") } else { String::new() };
+    let each = if is_shared { " for each rank" } else { "" };
+    Err(format!(
+        "its limit `{name}` leaves too little room: {used} of {all} MiB are used{users}, and \
+         {more} MiB more{each} would fill over {FILLED_MAX_PERCENT} % of it"
+    ))
 }
 
 /// Limits of the process alone.

@@ -89,6 +89,6 @@ fn a_point_of_a_library_that_is_loaded_later_is_declined_until_it_comes() {
     let watched = watch(&job, &description, &["--tunlet", &script]);
     let (found, told) = (outcomes(&watched, "columns"), lines(&watched));
     assert_eq!(found.first(), Some(&DecisionOutcome::Declined), "{told}");
-    assert_eq!(found.last(), Some(&DecisionOutcome::Kept), "{told}");
+    assert!(found.contains(&DecisionOutcome::Kept), "{told}");
     assert!(told.contains("its library `later_plugin.so` is not loaded yet"), "{told}");
 }
