@@ -4,6 +4,7 @@
 use super::MonitoredCall;
 use super::arguments::{read_handle, read_status};
 use crate::thread::{PendingRequests, Thread};
+use mpi_abi::LibraryFamily;
 
 /// Requests that a completion call has completed, given its results.
 #[derive(Clone, Copy)]
@@ -77,10 +78,15 @@ impl MonitoredCall {
     }
 
     /// Returns the address of the statuses to pass to MPI: the program's own, or ours if the program ignores them and a
-    /// receive may complete.
+    /// receive may complete. After an error, calls of MPICH with several statuses leave other requests open than those without.
     #[inline(always)]
     pub(crate) fn statuses_or_own(&mut self, statuses: usize, are_several: bool) -> usize {
-        if self.thread().receives.has_some() && self.ignored(statuses, are_several) == Some(true) {
+        let is_like_without =
+            !are_several || self.thread().library.family == LibraryFamily::OpenMpi;
+        if is_like_without
+            && self.thread().receives.has_some()
+            && self.ignored(statuses, are_several) == Some(true)
+        {
             self.thread().receives.statuses()
         } else {
             statuses

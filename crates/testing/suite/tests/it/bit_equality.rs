@@ -36,6 +36,11 @@ fn c_with_several_communicators() {
 }
 
 #[test]
+fn c_with_messages_that_are_too_long() {
+    check_everywhere(&TestProgram::c("truncated"), &[]);
+}
+
+#[test]
 fn c_with_openmp() {
     check_everywhere(&TestProgram::c("openmp").flags(&["-fopenmp"]), &[]);
 }
