@@ -148,7 +148,7 @@ fn one_refusal_stops_all() {
 #[test]
 fn a_refusal_of_a_rank_is_said_once() {
     let mut simulation = tuned(3);
-    let mut decide = |simulation: &mut Simulation, reason, value| {
+    let decide = |simulation: &mut Simulation, reason, value| {
         simulation.processes.get_mut(&Rank(2)).unwrap().refuses = reason;
         simulation.decide(1, NW, value);
         iterate(simulation, &[1.0; 2]);
