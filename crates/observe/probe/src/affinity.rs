@@ -4,7 +4,6 @@
 //! `MPI_Init`, knows why: such a thread is left as it is.
 #![allow(unsafe_code, reason = "asks the system about cores")]
 
-use crate::openmp;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
@@ -27,17 +26,16 @@ pub(crate) fn note_start() {
     *lock(&AT_START) = threads().into_iter().filter_map(of_thread).collect();
 }
 
-/// Returns why threads have the cores that they have, if the program or its user has bound them.
-pub(crate) fn bound_by_program() -> Option<String> {
+/// Returns why threads have the cores that they have, if the program or its user has bound them; an OpenMP library binds them by
+/// variables.
+pub(crate) fn bound_by_program(has_openmp: bool) -> Option<String> {
     let is_binding = |name: &&&str| {
         std::env::var(name).is_ok_and(|value| {
             let value = value.trim().to_ascii_lowercase();
             !UNBOUND.contains(&value.as_str())
         })
     };
-    if openmp::is_present()
-        && let Some(name) = BINDING.iter().find(is_binding)
-    {
+    if has_openmp && let Some(name) = BINDING.iter().find(is_binding) {
         return Some(format!("`{name}` binds its threads"));
     }
     has_bound_threads().then(|| "it has bound its threads itself since `MPI_Init`".to_owned())

@@ -17,6 +17,7 @@
 //! # Not here
 //! Places of addresses ([`crate::Resolver`]), and changes of machine code (`instrument`).
 
+mod absence;
 mod debug;
 mod errors;
 mod function;
@@ -42,9 +43,7 @@ pub use image::embedded::{EmbeddedVariable, embedded_variable};
 pub use reach::{N_STEPS_MAX, Reached, ReachedBase};
 pub use readers::{Access, AccessKind, Cached};
 
-use index::Absent;
 use module::Module;
-use names::{fit, loose_fit, near};
 use object::{Object, ObjectSymbol};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -321,60 +320,6 @@ impl Program {
             is_volatile: found.is_volatile,
             ..at
         })
-    }
-
-    fn no_function(&self, name: &str) -> LookupError {
-        if let Some(error) = self.stripped(name) {
-            return error;
-        }
-        if self.own.typed_variable(name).is_ok_and(|found| found.is_some()) {
-            let (is, wanted) = ("variable", "function");
-            return LookupError::OtherKind { name: name.to_owned(), is, wanted };
-        }
-        let absent = self.own.absent();
-        let is_it = |absent: &&Absent| {
-            let fit = fit(name, &absent.linkage_name, &absent.name);
-            fit.or_else(|| loose_fit(name, &absent.name)).is_some()
-        };
-        let mut found: Vec<&Absent> = absent.iter().filter(is_it).collect();
-        found.sort_by_key(|absent| std::cmp::Reverse(absent.inlined.len()));
-        match found.first() {
-            Some(absent) if !absent.inlined.is_empty() => LookupError::Inlined {
-                name: name.to_owned(),
-                n_places: absent.inlined.iter().map(|inlined| inlined.n_copies).sum(),
-                functions: absent.inlined.iter().map(|inlined| inlined.function.clone()).collect(),
-            },
-            Some(_) => LookupError::NoCode(name.to_owned(), self.path().into()),
-            None => self.unknown(name, self.functions().iter().map(|f| f.name.as_str())),
-        }
-    }
-
-    fn no_variable(&self, name: &str) -> LookupError {
-        if let Some(error) = self.stripped(name) {
-            return error;
-        }
-        if self.own.function(name).is_ok_and(|found| found.is_some()) {
-            let (is, wanted) = ("function", "variable");
-            return LookupError::OtherKind { name: name.to_owned(), is, wanted };
-        }
-        let base = path::VariablePath::parse(name).filter(|path| !path.steps.is_empty());
-        if base.is_some_and(|path| self.own.untyped_variable(path.base).is_ok_and(|v| v.is_some()))
-        {
-            return LookupError::NeedsDebugInfo(name.to_owned(), self.path().into());
-        }
-        let declared = self.own.index().variables.iter().map(|global| global.name.as_str());
-        let objects = self.own.image.objects().iter().map(|object| object.name.as_str());
-        self.unknown(name, declared.chain(objects))
-    }
-
-    fn stripped(&self, name: &str) -> Option<LookupError> {
-        let is_stripped = self.is_stripped() && !self.has_debug_info();
-        is_stripped.then(|| LookupError::Stripped(name.to_owned(), self.path().into()))
-    }
-
-    fn unknown<'n>(&self, name: &str, names: impl Iterator<Item = &'n str>) -> LookupError {
-        let near = near(name, names);
-        LookupError::Unknown { name: name.to_owned(), program: self.path().into(), near }
     }
 }
 

@@ -159,23 +159,9 @@ impl Conductor {
             }
         }
         if self.mode == TuningMode::Tune {
-            self.decline_waiting(now_s);
+            decline_waiting(self, now_s);
         }
         std::mem::take(&mut self.outputs)
-    }
-
-    /// Declines what has waited in vain for iterations.
-    fn decline_waiting(&mut self, now_s: f64) {
-        for (slot, wanted) in self.tunlets.take_all() {
-            let point = &self.application.tuning_points[wanted.point];
-            let why = self.iterations.why_unmeasurable(now_s);
-            if let Err(reason) = check_lever((point, wanted.value), why)
-                && self.tunlets.is_new_refusal(slot, wanted.point, &reason)
-            {
-                let decision = self.note_decision(now_s, slot, &wanted);
-                self.record(now_s, TuningEvent::Declined { decision, reason });
-            }
-        }
     }
 
     /// Returns the level of detail in which an event is wanted from a rank.
@@ -386,6 +372,20 @@ impl Conductor {
                 let values: Vec<_> = old.iter().map(before).collect();
                 Ok(self.act(now_s, (change.point, Coverage::Each), &values, change.held.is_some()))
             }
+        }
+    }
+}
+
+/// Declines what has waited in vain for iterations.
+fn decline_waiting(conductor: &mut Conductor, now_s: f64) {
+    for (slot, wanted) in conductor.tunlets.take_all() {
+        let point = &conductor.application.tuning_points[wanted.point];
+        let why = conductor.iterations.why_unmeasurable(now_s);
+        if let Err(reason) = check_lever((point, wanted.value), why)
+            && conductor.tunlets.is_new_refusal(slot, wanted.point, &reason)
+        {
+            let decision = conductor.note_decision(now_s, slot, &wanted);
+            conductor.record(now_s, TuningEvent::Declined { decision, reason });
         }
     }
 }

@@ -18,7 +18,7 @@ impl MonitoredCall {
     /// Publishes communicator, rank and tag of the message for which a call waits.
     #[inline(always)]
     pub(crate) fn awaits(&mut self, comm: Handle, (peer, tag): (i64, i64), count: i64) {
-        let (communicator, _) = self.known_communicator(comm);
+        let (communicator, _) = known_communicator(self, comm);
         let peer = self.rank(peer);
         let tag = number(tag);
         self.thread().writer.awaited().publish(communicator, (peer, tag), count);
@@ -40,7 +40,7 @@ impl MonitoredCall {
         root: i64,
         count: i64,
     ) {
-        let (communicator, slot) = self.known_communicator(comm);
+        let (communicator, slot) = known_communicator(self, comm);
         let call = (operation, self.address);
         let writer = &self.thread().writer;
         writer.count_collective(slot, communicator, call);
@@ -65,35 +65,12 @@ impl MonitoredCall {
         writer.awaited().n_requests.store(n_requests, Ordering::Relaxed);
     }
 
-    /// Notes what the request that the call made stands for.
-    #[inline(always)]
-    pub(super) fn note_request(&mut self, operation: u16, request: u64) {
-        let communicator = match self.arguments.scope {
-            Some((Scope::Communicator, comm)) => self.known_communicator(comm).0,
-            _ => CommunicatorKey::UNKNOWN,
-        };
-        let made = AwaitedRequest { operation, peer: self.peer, tag: self.tag, communicator };
-        self.thread().writer.note_request(request, &made);
-    }
-
     /// Determines the properties of a communicator that the call made, so that calls on it know them beforehand.
     #[inline(never)]
     pub(crate) fn made_communicator(&mut self, address: usize) {
         let is_fortran = self.arguments.is_fortran;
         let comm = if is_fortran { Handle::fortran_at(address) } else { Handle::c_at(address) };
         communicators::created(comm, &self.thread().library);
-    }
-
-    /// Returns a communicator as far as it is known without asking MPI, whose errors would be the program's, and its
-    /// place among those whose collective calls are counted.
-    #[inline(always)]
-    fn known_communicator(&mut self, comm: Handle) -> (CommunicatorKey, usize) {
-        let is_fortran = self.arguments.is_fortran;
-        let thread = self.thread();
-        if thread.library.is_world(comm, is_fortran) {
-            return (CommunicatorKey { id: 0, ordinal: 0 }, 0);
-        }
-        known(thread, comm)
     }
 
     #[inline(always)]
@@ -118,4 +95,27 @@ fn number(argument: i64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "came from a 32-bit argument")]
     let number = argument as i32;
     number
+}
+
+/// Notes what the request that a call made stands for.
+#[inline(always)]
+pub(super) fn note_request(call: &mut MonitoredCall, operation: u16, request: u64) {
+    let communicator = match call.arguments.scope {
+        Some((Scope::Communicator, comm)) => known_communicator(call, comm).0,
+        _ => CommunicatorKey::UNKNOWN,
+    };
+    let made = AwaitedRequest { operation, peer: call.peer, tag: call.tag, communicator };
+    call.thread().writer.note_request(request, &made);
+}
+
+/// Returns a communicator as far as it is known without asking MPI, whose errors would be the program's, and its place among
+/// those whose collective calls are counted.
+#[inline(always)]
+fn known_communicator(call: &mut MonitoredCall, comm: Handle) -> (CommunicatorKey, usize) {
+    let is_fortran = call.arguments.is_fortran;
+    let thread = call.thread();
+    if thread.library.is_world(comm, is_fortran) {
+        return (CommunicatorKey { id: 0, ordinal: 0 }, 0);
+    }
+    known(thread, comm)
 }

@@ -3,6 +3,7 @@
 
 use super::MonitoredCall;
 use super::arguments::{read_handle, read_status};
+use super::awaited::note_request;
 use crate::thread::{PendingRequests, Thread};
 use mpi_abi::LibraryFamily;
 
@@ -24,7 +25,7 @@ impl MonitoredCall {
     #[inline(always)]
     pub(crate) fn made_request(&mut self, operation: u16, request: usize) {
         if request != 0 {
-            let request = self.started(operation, request);
+            let request = started(self, operation, request);
             self.thread().receives.forget(request);
         }
     }
@@ -39,18 +40,9 @@ impl MonitoredCall {
         is_persistent: bool,
     ) {
         if request != 0 {
-            let request = self.started(operation, request);
+            let request = started(self, operation, request);
             self.thread().receives.post(request, room_bytes, is_persistent);
         }
-    }
-
-    #[inline(always)]
-    fn started(&mut self, operation: u16, request: usize) -> u64 {
-        // SAFETY: MPI has written the handle there.
-        let request = unsafe { read_handle(request, self.arguments.request_bytes()) } as u64;
-        self.note_request(operation, request);
-        self.request = request;
-        request
     }
 
     /// Notes the request that the call starts or gives up.
@@ -85,7 +77,7 @@ impl MonitoredCall {
             !are_several || self.thread().library.family == LibraryFamily::OpenMpi;
         if is_like_without
             && self.thread().receives.has_some()
-            && self.ignored(statuses, are_several) == Some(true)
+            && ignored(self, statuses, are_several) == Some(true)
         {
             self.thread().receives.statuses()
         } else {
@@ -93,21 +85,11 @@ impl MonitoredCall {
         }
     }
 
-    /// Returns whether an address stands for ignored statuses; `None` where Fortran's is not known.
-    #[inline(always)]
-    fn ignored(&mut self, statuses: usize, are_several: bool) -> Option<bool> {
-        let language = usize::from(self.arguments.is_fortran);
-        let library = &self.thread().library;
-        let of_all = if are_several { &library.statuses_ignore } else { &library.status_ignore };
-        let ignored = of_all[language];
-        (language == 0 || ignored != 0).then_some(statuses == ignored)
-    }
-
     /// Counts the bytes of the receives that the call completed.
     #[inline(always)]
     pub(crate) fn received(&mut self, done: Done, statuses: usize, are_several: bool) {
         if self.thread().receives.has_some() {
-            let statuses = match self.ignored(statuses, are_several) {
+            let statuses = match ignored(self, statuses, are_several) {
                 Some(false) => Some(statuses),
                 _ => None,
             };
@@ -128,6 +110,26 @@ impl MonitoredCall {
             self.request = request;
         }
     }
+}
+
+/// Notes the request that a call started; returns its handle.
+#[inline(always)]
+fn started(call: &mut MonitoredCall, operation: u16, request: usize) -> u64 {
+    // SAFETY: MPI has written the handle there.
+    let request = unsafe { read_handle(request, call.arguments.request_bytes()) } as u64;
+    note_request(call, operation, request);
+    call.request = request;
+    request
+}
+
+/// Returns whether an address stands for ignored statuses; `None` where Fortran's is not known.
+#[inline(always)]
+fn ignored(call: &mut MonitoredCall, statuses: usize, are_several: bool) -> Option<bool> {
+    let language = usize::from(call.arguments.is_fortran);
+    let library = &call.thread().library;
+    let of_all = if are_several { &library.statuses_ignore } else { &library.status_ignore };
+    let ignored = of_all[language];
+    (language == 0 || ignored != 0).then_some(statuses == ignored)
 }
 
 /// Returns the bytes that came in by the receives that a call completed: as its statuses say, or without them the room of

@@ -9,6 +9,7 @@
 
 use crate::affinity::{self, BoundThreads, cores_of, main_thread, threads};
 use crate::monitoring;
+use crate::openmp;
 use ring::SegmentReader;
 use std::ffi::c_int;
 use std::path::Path;
@@ -25,7 +26,7 @@ static SHARE: Mutex<Share> =
 
 /// Computes the share of this process.
 pub(super) fn applies() -> Result<(), String> {
-    affinity::bound_by_program().map_or(Ok(()), Err)?;
+    affinity::bound_by_program(openmp::is_present()).map_or(Ok(()), Err)?;
     let process = monitoring::process().ok_or("it is not monitored")?;
     let mut pids = ranks_of_node(&process.folder);
     pids.sort_unstable();

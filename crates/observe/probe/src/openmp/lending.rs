@@ -83,7 +83,7 @@ impl Lending {
         }
         let main = main_thread();
         let Some(own) = cores_of(main) else { return };
-        let is_bound = affinity::bound_by_program().is_some();
+        let is_bound = affinity::bound_by_program(true).is_some();
         if is_bound || self.own != own {
             self.end();
         }
@@ -143,7 +143,7 @@ pub(super) fn n_threads_of_own_teams() -> usize {
 
 /// Sentence about threads that do not borrow; else empty.
 pub(super) fn note() -> String {
-    let why = affinity::bound_by_program();
+    let why = affinity::bound_by_program(true);
     why.map_or_else(String::new, |why| format!("its threads borrow no cores, since {why}"))
 }
 

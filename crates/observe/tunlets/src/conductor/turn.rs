@@ -46,6 +46,23 @@ fn with_note(reason: &str, note: &str) -> String {
     if note.is_empty() { reason.to_owned() } else { format!("{reason}; {note}") }
 }
 
+/// Records a decision of which more came than a refusal that is known already.
+fn say(outputs: &mut Vec<Output>, change: &mut ChangeInProgress) {
+    outputs.extend(change.unsaid.take().map(Output::Record));
+}
+
+/// Notes a new value, and tells the tunlets.
+fn tell_change(
+    conductor: &mut Conductor,
+    (slot, point): (usize, usize),
+    done: &ActionDone,
+    is_own: bool,
+) {
+    let (old, new, time_s, hit) = (done.old, done.new, done.time_s, done.hit);
+    conductor.values[point] = Some(new);
+    conductor.tunlets.tell_applied(slot, &Applied { point, old, new, time_s, hit, is_own });
+}
+
 fn is_safe_unmeasured(point: &TuningPoint) -> bool {
     point.past == Past::Helped || point.change.lever().is_some_and(Lever::is_safe_unmeasured)
 }
@@ -146,7 +163,7 @@ impl Conductor {
         let Some(action) = change.state.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
         if !matches!(ending, Ending::Declined { .. }) {
-            self.say(change);
+            say(&mut self.outputs, change);
         }
         change.state = match (std::mem::replace(&mut change.state, ChangeState::Over), ending) {
             (ChangeState::Doing(action), Ending::Done(done)) => {
@@ -207,14 +224,9 @@ impl Conductor {
         self.iterations.note_change(last_s);
         let is_repeated = self.application.tuning_points[change.point].is_repeated;
         self.held[change.point] = is_repeated.then_some(first.new);
-        self.tell_change(slot, change.point, &first, true);
+        tell_change(self, (slot, change.point), &first, true);
         let old = done.iter().map(|done| (done.rank, done.old)).collect();
         ChangeState::Applied { old, at_s: (first_s, last_s) }
-    }
-
-    /// Records a decision of which more came than a refusal that is known already.
-    fn say(&mut self, change: &mut ChangeInProgress) {
-        self.outputs.extend(change.unsaid.take().map(Output::Record));
     }
 
     /// Records, once for each reason, that no rank has the new value: none carried it out, or all that did were set back.
@@ -227,7 +239,7 @@ impl Conductor {
     ) -> ChangeState {
         let decision = change.decision;
         if self.tunlets.is_new_refusal(slot, change.point, &reason) {
-            self.say(change);
+            say(&mut self.outputs, change);
         }
         if change.unsaid.is_none() {
             self.record(now_s, TuningEvent::Declined { decision, reason: reason.clone() });
@@ -251,7 +263,7 @@ impl Conductor {
         self.tunlets.decline(slot, change.point, format!("taken back: {reason}"));
         if let Some(first) = done.first() {
             self.iterations.note_change(first.time_s);
-            self.tell_change(slot, change.point, first, false);
+            tell_change(self, (slot, change.point), first, false);
         }
         ChangeState::Over
     }
@@ -272,12 +284,6 @@ impl Conductor {
         self.record(now_s, TuningEvent::Lost { decision, reason: reason.clone() });
         self.tunlets.decline(slot, change.point, format!("lost: {reason}"));
         ChangeState::Over
-    }
-
-    fn tell_change(&mut self, slot: usize, point: usize, done: &ActionDone, is_own: bool) {
-        let (old, new, time_s, hit) = (done.old, done.new, done.time_s, done.hit);
-        self.values[point] = Some(new);
-        self.tunlets.tell_applied(slot, &Applied { point, old, new, time_s, hit, is_own });
     }
 
     /// Puts the changes that hold on trial, once none is in progress.

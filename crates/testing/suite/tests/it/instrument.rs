@@ -80,17 +80,20 @@ impl Tuned {
 }
 
 fn prepare(action: u64, change: ActionEffect) -> Order {
-    let sync = (STEP, ProbePoint::Entry);
-    Order::Prepare { action, modules: program(), sync, change, repeats: false }
+    prepare_at(STEP, action, change)
+}
+
+fn prepare_at(site: u32, action: u64, change: ActionEffect) -> Order {
+    let (modules, sync) = (program(), (site, ProbePoint::Entry));
+    Order::Prepare { action, modules, sync, change, repeats: false }
 }
 
 #[track_caller]
 fn check_installed(answers: &[OrderAnswer]) {
     assert_eq!(answers.len(), N_RANKS);
     for answer in answers {
-        let is_clean =
-            matches!(answer, OrderAnswer::Installed { refused, .. } if refused.is_empty());
-        assert!(is_clean, "{answer:?}");
+        let is_so = matches!(answer, OrderAnswer::Installed { refused, .. } if refused.is_empty());
+        assert!(is_so, "{answer:?}");
     }
 }
 
@@ -193,11 +196,8 @@ fn what_repeats_is_carried_out_until_it_is_withdrawn() {
     let file = folders.folder().join("end");
     let ranks = Ranks::start(&tuned.job(&["until"]).arg(&file), N_RANKS);
     check_installed(&ranks.ask(&tuned.install()));
-    let change = ActionEffect::Set {
-        at: tuned.symbols.at("chunk"),
-        kind: ValueType::I32,
-        value: Value::Int(3),
-    };
+    let (at, kind) = (tuned.symbols.at("chunk"), ValueType::I32);
+    let change = ActionEffect::Set { at, kind, value: Value::Int(3) };
     let sync = (STEP, ProbePoint::Exit);
     let order = Order::Prepare { action: 5, modules: program(), sync, change, repeats: true };
     check_ready(&ranks.ask(&order), 8);
@@ -258,20 +258,12 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
         let other = Module { name: String::new(), build_id: vec![1, 2, 3] };
         let order = Order::Install { modules: vec![other], sites: vec![tuned.site(true)] };
         check_refused(&ranks.ask(&order), "differs from the build");
-        let missing = Module { name: "libnone.so".to_owned(), build_id: Vec::new() };
-        let later = Site { id: 7, ..tuned.site(true) };
-        let order = Order::Install { modules: vec![missing], sites: vec![later] };
-        let answers = ranks.ask(&order);
-        let is_later = |answer: &OrderAnswer| match answer {
-            OrderAnswer::Installed { refused, warnings, .. } => {
-                refused.is_empty() && warnings[0].1.contains("`libnone.so` is not loaded yet")
-            }
-            _ => false,
-        };
-        assert!(answers.iter().all(is_later), "{answers:?}");
-        let (sync, change) =
-            ((7, ProbePoint::Entry), set(at("chunk"), ValueType::I32, Value::Int(1)));
-        let order = Order::Prepare { action: 9, modules: program(), sync, change, repeats: false };
+        let modules = vec![Module { name: "libnone.so".to_owned(), build_id: Vec::new() }];
+        let sites = vec![Site { id: 7, ..tuned.site(true) }];
+        let answers = ranks.ask(&Order::Install { modules, sites });
+        check_installed(&answers);
+        assert!(format!("{answers:?}").contains("`libnone.so` is not loaded yet"), "{answers:?}");
+        let order = prepare_at(7, 9, set(at("chunk"), ValueType::I32, Value::Int(1)));
         check_refused(&ranks.ask(&order), "`libnone.so` is not loaded yet");
         check_installed(&ranks.ask(&Order::Remove { sites: vec![7] }));
         for (change, word) in [
