@@ -222,8 +222,10 @@ pub(super) unsafe fn read_status(library: &MpiLibrary, status: usize) -> (i32, i
         // SAFETY: low count, high count and canceled, SOURCE, TAG, ERROR.
         LibraryFamily::Mpich => unsafe {
             let low = u64::from((*words).cast_unsigned());
-            let high = u64::from((*words.add(1)).cast_unsigned() >> 1);
-            (*words.add(2), *words.add(3), high << 32 | low)
+            let high = (*words.add(1)).cast_unsigned();
+            // A receive that was canceled leaves the count as it was found.
+            let bytes = if high & 1 == 0 { u64::from(high >> 1) << 32 | low } else { 0 };
+            (*words.add(2), *words.add(3), bytes)
         },
         // SAFETY: SOURCE and TAG first; the library tells the count.
         _ => unsafe {
