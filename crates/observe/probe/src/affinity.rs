@@ -102,11 +102,19 @@ impl BoundThreads {
         }
     }
 
-    /// Binds them to these cores, but for threads that ended or were bound by somebody else since.
+    /// Binds them to these cores, but for threads that ended or were bound by somebody else since. The first thread comes last:
+    /// a program that sees it moved may bind the others itself.
     pub(crate) fn bind(&mut self, cores: &[usize]) {
         let last = if self.now.is_empty() { &self.before } else { &self.now };
-        self.tids.retain(|tid| cores_of(*tid).as_ref() == Some(last));
-        self.tids.iter().for_each(|tid| bind(*tid, cores));
+        let main = main_thread();
+        self.tids.sort_by_key(|tid| *tid == main);
+        self.tids.retain(|tid| {
+            let is_ours = cores_of(*tid).as_ref() == Some(last);
+            if is_ours {
+                bind(*tid, cores);
+            }
+            is_ours
+        });
         cores.clone_into(&mut self.now);
     }
 

@@ -91,7 +91,7 @@ mod tests {
         let later = crate::to_bytes(&(PROTOCOL + 1, "whatever")).unwrap();
         let error = unversioned::<Hello>(&later).unwrap_err();
         assert_eq!(error, WireError::Version { theirs: PROTOCOL + 1 });
-        let expected = "the other side uses protocol version 7, this side version 6; use one version of \
+        let expected = "the other side uses protocol version 8, this side version 7; use one version of \
                         Sintonia on all nodes";
         assert_eq!(error.to_string(), expected);
     }
