@@ -140,23 +140,53 @@ impl<'a> Waits<'a> {
 
     /// Returns whether the partner of a request is in a call that waits for just this: no deadlock.
     pub(super) fn is_matched(&self, rank: &RankState, need: &Need) -> bool {
-        let (partner, own_tag) = match need {
-            Need::Message { from: Some(rank), tag } | Need::Receipt { by: rank, tag } => {
-                (rank, tag)
+        self.counterparts(rank, need).any(|(here, there)| self.is_same(here, there))
+    }
+
+    /// Returns both communicators if the partner of a request is in a call that would match on another one.
+    pub(super) fn mismatch(
+        &self,
+        rank: &RankState,
+        need: &Need,
+    ) -> Option<(CommunicatorKey, CommunicatorKey)> {
+        let (here, there) = self.counterparts(rank, need).next()?;
+        (!self.is_matched(rank, need)).then_some((here, there))
+    }
+
+    /// Returns the communicators of a request and of each that its partner waits for with the same tag.
+    fn counterparts<'b>(
+        &'b self,
+        rank: &'b RankState,
+        need: &'b Need,
+    ) -> impl Iterator<Item = (CommunicatorKey, CommunicatorKey)> {
+        let partner = match need {
+            Need::Message { from: Some(rank), .. } | Need::Receipt { by: rank, .. } => {
+                self.position(*rank)
             }
-            Need::Message { from: None, .. } | Need::Collective { .. } => return false,
+            Need::Message { from: None, .. } | Need::Collective { .. } => None,
         };
-        let fits = |other: &Need| match (need, other) {
-            (Need::Receipt { .. }, Need::Message { from, tag }) => {
-                from.is_none_or(|from| from == rank.rank) && (*tag < 0 || tag == own_tag)
+        let needs = partner.and_then(|at| self.wait(at)).map(|wait| &wait.needs);
+        needs.into_iter().flatten().filter_map(move |other| match (need, other) {
+            (Need::Receipt { tag: sent, on: here, .. }, Need::Message { from, tag, on }) => {
+                let fits = from.is_none_or(|from| from == rank.rank) && (*tag < 0 || tag == sent);
+                fits.then_some((*here, *on))
             }
-            (Need::Message { .. }, Need::Receipt { by, tag }) => {
-                *by == rank.rank && (*own_tag < 0 || tag == own_tag)
+            (Need::Message { tag: wanted, on: here, .. }, Need::Receipt { by, tag, on }) => {
+                let fits = *by == rank.rank && (*wanted < 0 || tag == wanted);
+                fits.then_some((*here, *on))
             }
-            _ => false,
-        };
-        let partner = self.position(*partner).and_then(|at| self.wait(at));
-        partner.is_some_and(|wait| wait.needs.iter().any(fits))
+            _ => None,
+        })
+    }
+
+    /// Returns whether these may be one communicator, as two ranks know it.
+    fn is_same(&self, a: CommunicatorKey, b: CommunicatorKey) -> bool {
+        let is_known = |key: CommunicatorKey| key.ordinal != CommunicatorKey::NOT_SEEN;
+        if a == CommunicatorKey::UNKNOWN || b == CommunicatorKey::UNKNOWN {
+            return true;
+        }
+        let is_numbered = self.world.has_numbers && is_known(a) && is_known(b);
+        a.id == b.id && (!is_numbered || a.ordinal == b.ordinal)
     }
 
     /// Messages of rank `of` with rank `with`.

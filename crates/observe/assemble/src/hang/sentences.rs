@@ -73,7 +73,9 @@ impl Waits<'_> {
             Need::Collective { .. } => true,
         });
         let what = match need {
-            Some(need) => self.need(rank, need, Some(next)),
+            Some(need) => {
+                format!("{}{}", self.need(rank, need, Some(next)), self.elsewhere(rank, need))
+            }
             None => format!("for rank {other}"),
         };
         format!("rank {} waits in {} {what}", rank.rank, wait.words)
@@ -82,14 +84,14 @@ impl Waits<'_> {
     fn need(&self, rank: &RankState, need: &Need, next: Option<&RankState>) -> String {
         let with_tag = |tag: i32| if tag < 0 { String::new() } else { format!(" with tag {tag}") };
         match need {
-            Need::Message { from: None, tag } => {
+            Need::Message { from: None, tag, .. } => {
                 format!("for a message{} from any rank", with_tag(*tag))
             }
-            Need::Message { from: Some(from), tag } => {
+            Need::Message { from: Some(from), tag, .. } => {
                 let text = format!("for a message{} from rank {from}", with_tag(*tag));
                 format!("{text}{}", self.unreceived(rank, *from, *tag))
             }
-            Need::Receipt { by, tag } => {
+            Need::Receipt { by, tag, .. } => {
                 format!("until rank {by} receives its message{}", with_tag(*tag))
             }
             Need::Collective { communicator, number } => {
@@ -104,6 +106,19 @@ impl Waits<'_> {
                 }
             }
         }
+    }
+
+    /// Returns a remark on a partner whose call would match but for its communicator.
+    fn elsewhere(&self, rank: &RankState, need: &Need) -> String {
+        let name = |key: CommunicatorKey| match (key.id, key.ordinal) {
+            (0, n) if n != 0 => "a duplicate of MPI_COMM_WORLD".to_owned(),
+            _ => self.communicator(key),
+        };
+        self.mismatch(rank, need).map_or_else(String::new, |(here, there)| {
+            let (here, there) = (name(here), name(there));
+            let other = if here == there { "another with the same ranks" } else { &there };
+            format!(" on {here}, but its partner's call is on {other}")
+        })
     }
 
     /// Returns a remark on a message that was sent but does not match; its tag differs, or its communicator.

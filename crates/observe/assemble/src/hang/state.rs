@@ -83,10 +83,10 @@ pub(super) struct Wait {
 /// What a call waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Need {
-    /// A message; from any rank if none is given, with any tag if it is negative.
-    Message { from: Option<u32>, tag: i32 },
+    /// A message on a communicator; from any rank if none is given, with any tag if it is negative.
+    Message { from: Option<u32>, tag: i32, on: CommunicatorKey },
     /// Receipt of a message.
-    Receipt { by: u32, tag: i32 },
+    Receipt { by: u32, tag: i32, on: CommunicatorKey },
     /// The other members in this collective call, by its number on the communicator.
     Collective { communicator: CommunicatorKey, number: u64 },
 }
@@ -248,14 +248,12 @@ impl Arguments<'_> {
     }
 
     fn receipt(&self, peer: i32, tag: i32) -> Option<Need> {
-        Some(Need::Receipt { by: self.world_rank(peer)?, tag })
+        Some(Need::Receipt { by: self.world_rank(peer)?, tag, on: self.awaited.communicator })
     }
 
     fn message(&self, peer: i32, tag: i32) -> Option<Need> {
-        if peer == ANY_PEER {
-            return Some(Need::Message { from: None, tag });
-        }
-        Some(Need::Message { from: Some(self.world_rank(peer)?), tag })
+        let from = if peer == ANY_PEER { None } else { Some(self.world_rank(peer)?) };
+        Some(Need::Message { from, tag, on: self.awaited.communicator })
     }
 
     fn request(&self, request: &AwaitedRequest) -> Option<Need> {
@@ -263,14 +261,14 @@ impl Arguments<'_> {
         if operation.class != Class::PointToPoint {
             return self.collective(request.communicator);
         }
-        let (peer, tag) = (request.peer, request.tag);
+        let (peer, tag, on) = (request.peer, request.tag, request.communicator);
         if operation.named("dest").is_some() {
-            return Some(Need::Receipt { by: u32::try_from(peer).ok()?, tag });
+            return Some(Need::Receipt { by: u32::try_from(peer).ok()?, tag, on });
         }
         match peer {
-            ANY_PEER => Some(Need::Message { from: None, tag }),
+            ANY_PEER => Some(Need::Message { from: None, tag, on }),
             OUTSIDE_WORLD => None,
-            _ => Some(Need::Message { from: Some(u32::try_from(peer).ok()?), tag }),
+            _ => Some(Need::Message { from: Some(u32::try_from(peer).ok()?), tag, on }),
         }
     }
 

@@ -21,11 +21,11 @@ fn wait(call: &str, needs: Vec<Need>) -> Doing {
 }
 
 fn send(to: u32) -> Doing {
-    wait("MPI_Send", vec![Need::Receipt { by: to, tag: 5 }])
+    wait("MPI_Send", vec![Need::Receipt { by: to, tag: 5, on: WORLD }])
 }
 
 fn receive(from: u32) -> Doing {
-    wait("MPI_Recv", vec![Need::Message { from: Some(from), tag: 5 }])
+    wait("MPI_Recv", vec![Need::Message { from: Some(from), tag: 5, on: WORLD }])
 }
 
 fn collective(call: &str, number: u64) -> Doing {
@@ -72,7 +72,7 @@ fn ranks_that_wait_for_each_other_are_a_deadlock() {
 
 fn exchange(with: u32) -> Doing {
     let needs =
-        vec![Need::Receipt { by: with, tag: 5 }, Need::Message { from: Some(with), tag: 5 }];
+        vec![Need::Receipt { by: with, tag: 5, on: WORLD }, Need::Message { from: Some(with), tag: 5, on: WORLD }];
     wait("MPI_Sendrecv", needs)
 }
 
@@ -85,6 +85,20 @@ fn calls_that_match_are_no_deadlock() {
     assert!(hang.sentences.iter().all(is_told), "{:?}", hang.sentences);
     let hang = explain(&[world(vec![rank(0, send(1)), rank(1, receive(0))])]).unwrap();
     assert!(hang.sentences.iter().all(is_told), "{:?}", hang.sentences);
+}
+
+#[test]
+fn calls_on_different_communicators_do_not_match() {
+    let copy = CommunicatorKey { id: 0, ordinal: 1 };
+    let receive = wait("MPI_Recv", vec![Need::Message { from: Some(0), tag: 5, on: copy }]);
+    check(
+        vec![rank(0, send(1)), rank(1, receive)],
+        &[
+            "Deadlock: rank 0 waits in MPI_Send at a.c:10 (main) until rank 1 receives its message with tag 5 on MPI_COMM_WORLD, \
+             but its partner's call is on a duplicate of MPI_COMM_WORLD; rank 1 waits in MPI_Recv at a.c:10 (main) for a message \
+             with tag 5 from rank 0 on a duplicate of MPI_COMM_WORLD, but its partner's call is on MPI_COMM_WORLD.",
+        ],
+    );
 }
 
 #[test]
@@ -166,7 +180,7 @@ fn thousands_of_ranks_are_told_in_a_few_groups() {
 #[test]
 fn requests_that_are_met_are_no_reason_to_wait() {
     let needs =
-        vec![Need::Message { from: Some(1), tag: 0 }, Need::Message { from: Some(2), tag: 0 }];
+        vec![Need::Message { from: Some(1), tag: 0, on: WORLD }, Need::Message { from: Some(2), tag: 0, on: WORLD }];
     let mut waiting = rank(0, wait("MPI_Waitall", needs));
     waiting.messages =
         HashMap::from([1, 2].map(|peer| (peer, Messages { n_received: 1, ..Messages::default() })));
