@@ -6,7 +6,7 @@ use super::link::Connection;
 use super::modules::ExecutableMappings;
 use super::plan::{Milestone, Stage};
 use super::usage::{NodeFiles, UsageReader};
-use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+use events::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 use reading::Following;
 use ring::control::ORDER_BYTES_MAX;
 use ring::{SegmentError, SegmentReader, ThreadView};
@@ -23,8 +23,8 @@ use wire::{
 
 /// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
 const REUSED_AFTER_S: f64 = 2.0;
-/// Ticks after which the kernel is asked about a thread in an MPI call: some tenths of a second.
-const LONG_CALL_TICKS: u64 = 1_000_000_000;
+/// Time in s after which the kernel is asked about a thread in an MPI call.
+const LONG_CALL_S: f64 = 0.4;
 
 /// Observed process with its segment.
 #[derive(Debug)]
@@ -59,6 +59,23 @@ pub(crate) struct Observed {
 struct FromKernel {
     modules: ExecutableMappings,
     usage: UsageReader,
+    /// State of threads that were asked for in the last report of the living process.
+    states: Vec<(u32, ThreadState)>,
+}
+
+impl FromKernel {
+    /// Keeps the states of threads, for when the process has ended before `MPI_Finalize` and the kernel knows them no more.
+    fn keep_states(&mut self, report: &mut ProcessReport) {
+        let threads = report.threads.iter_mut();
+        if !report.gone {
+            self.states = threads.filter_map(|thread| Some((thread.idx, thread.state?))).collect();
+        } else if !report.finalizing {
+            for thread in threads {
+                let last = self.states.iter().find(|(idx, _)| *idx == thread.idx);
+                thread.state = last.map(|(_, state)| *state);
+            }
+        }
+    }
 }
 
 impl Observed {
@@ -81,7 +98,7 @@ impl Observed {
             request: SumRequest::default(),
             passed: Vec::new(),
             is_prompt: true,
-            kernel: FromKernel { modules, usage: UsageReader::default() },
+            kernel: FromKernel { modules, usage: UsageReader::default(), states: Vec::new() },
             final_taken: false,
             is_let_go: false,
         };
@@ -203,6 +220,7 @@ impl Observed {
         // Set before the counters are read: a report marked as final must contain the final numbers.
         self.stage.reported = self.stage.reached;
         let mut report = self.numbers(node);
+        self.kernel.keep_states(&mut report);
         let regions = report.threads.iter().flat_map(|thread| &thread.regions);
         let addresses = regions.map(|region| region.address);
         let mut addresses = addresses.chain(report.openmp.iter().map(|region| region.address));
@@ -254,7 +272,7 @@ impl Observed {
             modules: String::new(),
             communicators,
             collectives: self.segment.collectives(),
-            threads: self.segment.threads().map(|one| self.thread_report(one, now_ticks)).collect(),
+            threads: self.segment.threads().map(|one| self.thread_report(one, clock, now_ticks)).collect(),
             usage: self.kernel.usage.since_init(&self.segment),
             cores: self.kernel.usage.cores().clone(),
             openmp: self.segment.openmp(),
@@ -262,9 +280,15 @@ impl Observed {
         }
     }
 
-    fn thread_report(&self, thread: ThreadView<'_>, now_ticks: u64) -> ThreadReport {
+    fn thread_report(
+        &self,
+        thread: ThreadView<'_>,
+        clock: Clock,
+        now_ticks: u64,
+    ) -> ThreadReport {
         let in_call = thread.in_call();
-        let is_long = LONG_CALL_TICKS < now_ticks.saturating_sub(thread.since_ticks());
+        let is_long =
+            LONG_CALL_S < clock.seconds(now_ticks.saturating_sub(thread.since_ticks()));
         let is_asked = (in_call.is_none() || is_long) && self.stage.reached == Milestone::Running;
         ThreadReport {
             idx: thread.idx(),
