@@ -92,9 +92,8 @@ impl BoundThreads {
         }
         let cores = cores_of(tid);
         if cores.as_ref() == Some(&self.before) {
-            self.tids.push(tid);
-            if !self.now.is_empty() {
-                bind(tid, &self.now);
+            if self.now.is_empty() || bind(tid, &self.now).is_ok() {
+                self.tids.push(tid);
             }
         } else if cores.is_some_and(|cores| cores == self.now) {
             // One of the others has started it.
@@ -104,18 +103,23 @@ impl BoundThreads {
 
     /// Binds them to these cores, but for threads that ended or were bound by somebody else since. The first thread comes last:
     /// a program that sees it moved may bind the others itself.
-    pub(crate) fn bind(&mut self, cores: &[usize]) {
+    ///
+    /// # Errors
+    /// What the system says if it refuses these cores to one of them, which keeps those that it has.
+    pub(crate) fn bind(&mut self, cores: &[usize]) -> Result<(), c_int> {
         let last = if self.now.is_empty() { &self.before } else { &self.now };
         let main = main_thread();
         self.tids.sort_by_key(|tid| *tid == main);
+        let mut refused = Ok(());
         self.tids.retain(|tid| {
             let is_ours = cores_of(*tid).as_ref() == Some(last);
-            if is_ours {
-                bind(*tid, cores);
-            }
-            is_ours
+            let outcome = if is_ours { bind(*tid, cores) } else { Ok(()) };
+            let is_refused = outcome.is_err();
+            refused = refused.and(outcome);
+            is_ours && !is_refused
         });
         cores.clone_into(&mut self.now);
+        refused
     }
 
     /// Gives them, and threads that they have started since, the cores from before.
@@ -126,7 +130,8 @@ impl BoundThreads {
         }
         for tid in threads() {
             if cores_of(tid).as_ref() == Some(&bound.now) {
-                bind(tid, &bound.before);
+                // Cores that were taken from the job meanwhile are none to go back to.
+                bind(tid, &bound.before).ok();
             }
         }
     }
@@ -156,14 +161,21 @@ pub(crate) fn cores_of(tid: c_int) -> Option<Vec<usize>> {
     (failed == 0).then(|| cores.collect())
 }
 
-/// Binds a thread to cores that came from a mask.
-fn bind(tid: c_int, cores: &[usize]) {
+/// Binds a thread to cores that came from a mask; one that has ended needs none.
+fn bind(tid: c_int, cores: &[usize]) -> Result<(), c_int> {
     // SAFETY: zeros are an empty mask.
     let mut mask = unsafe { MaybeUninit::<Mask>::zeroed().assume_init() };
     for core in cores {
         // SAFETY: the number of a core that came from a mask.
         unsafe { libc::CPU_SET(*core, &mut mask) };
     }
-    // SAFETY: reads the mask. A thread that has ended is not there, which is no harm.
-    unsafe { libc::sched_setaffinity(tid, size_of::<Mask>(), &raw const mask) };
+    // SAFETY: reads the mask.
+    let failed = unsafe { libc::sched_setaffinity(tid, size_of::<Mask>(), &raw const mask) };
+    if failed == 0 {
+        return Ok(());
+    }
+    match std::io::Error::last_os_error().raw_os_error() {
+        Some(libc::ESRCH) => Ok(()),
+        errno => Err(errno.unwrap_or(libc::EINVAL)),
+    }
 }

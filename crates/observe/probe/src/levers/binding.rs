@@ -51,7 +51,10 @@ pub(super) fn set(is_on: bool) -> Result<(), c_int> {
         share.threads = BoundThreads::with(cores_of(main_thread()).ok_or(libc::EPERM)?);
         threads().into_iter().for_each(|tid| share.threads.add(tid));
         let cores = share.cores.clone();
-        share.threads.bind(&cores);
+        if let Err(errno) = share.threads.bind(&cores) {
+            share.threads.release();
+            return Err(errno);
+        }
         affinity::note_moved(&cores);
     }
     Ok(())

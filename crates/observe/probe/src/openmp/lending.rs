@@ -72,7 +72,8 @@ impl Lending {
     fn bind(&mut self) {
         let mut cores = [&self.own[..], &self.borrowed].concat();
         cores.sort_unstable();
-        self.borrowers.bind(&cores);
+        // A thread to which they are refused borrows nothing.
+        self.borrowers.bind(&cores).ok();
     }
 
     fn search(&mut self) {
