@@ -112,7 +112,8 @@ fn cause(run: &Run<'_>) -> String {
         let node = run.summary.nodes.iter().find(|node| node.node == name)?;
         Some(Place { node, ranks })
     });
-    known.map_or_else(String::new, |place| place.cause(run))
+    let unknown = "The ranks have fewer cores than they need: start fewer on each node, or give the job more cores.";
+    known.map_or_else(|| unknown.to_owned(), |place| place.cause(run))
 }
 
 /// Node with its ranks.
