@@ -20,6 +20,11 @@ const LONGEST_S: f64 = 0.25;
 const LIKENESS_MIN: f64 = 0.9;
 /// Least share of the calls in iterations, or of their time.
 const SHARE_MIN: f64 = 0.75;
+/// Ratio to the median from which on a duration is unusual; where ranks wait for cores, they differ much.
+const UNUSUAL: f64 = 8.0;
+/// Least share of the iterations with a usual duration, and least share of the time in them: a burst of calls now and then is
+/// no loop, whatever the program does between bursts.
+const USUAL_MIN: (f64, f64) = (0.75, 0.4);
 /// Gain of likeness for which an iteration is taken to have more passages of its call site.
 const LIKENESS_GAIN: f64 = 0.01;
 /// Calls after the last passage of a call site, in longest times between two passages, above which its loop is over.
@@ -153,7 +158,7 @@ impl<'a> Sequence<'a> {
         };
         let share = share_of(&n_calls, self.calls.len() as f64).max(share_of(&durations_s, all_s));
         let likeness = median(likeness)?;
-        if likeness < LIKENESS_MIN || share < SHARE_MIN {
+        if likeness < LIKENESS_MIN || share < SHARE_MIN || !are_usual(&durations_s) {
             return None;
         }
         let per_call: Vec<f64> = durations_s.iter().zip(&n_calls).map(|(s, n)| s / n).collect();
@@ -204,6 +209,16 @@ impl Period {
     fn rank(&self) -> f64 {
         (self.likeness / LIKENESS_GAIN).floor() - f64::from(self.every) / 2.0
     }
+}
+
+/// Returns whether most durations are like the median, and not only some that together are short.
+fn are_usual(durations_s: &[f64]) -> bool {
+    let Some(middle_s) = median(durations_s.iter().copied()) else { return false };
+    let is_usual = |s: &&f64| middle_s <= UNUSUAL * **s && **s <= UNUSUAL * middle_s;
+    let n_usual = durations_s.iter().filter(is_usual).count() as f64;
+    let usual_s: f64 = durations_s.iter().filter(is_usual).sum();
+    let all_s: f64 = durations_s.iter().sum();
+    USUAL_MIN.0 * durations_s.len() as f64 <= n_usual && USUAL_MIN.1 * all_s <= usual_s
 }
 
 /// Returns the median deviation from the median, relative to it.
@@ -302,6 +317,28 @@ mod tests {
         });
         let found = find(&timed.collect::<Vec<_>>()).unwrap();
         assert!((found.n_calls - 4.0).abs() < 1e-9, "{found:?}");
+    }
+
+    /// Returns calls of one site, of which some are followed by a pause.
+    fn paused(n: usize, pause_s: impl Fn(usize) -> f64) -> Vec<Call> {
+        let mut now_s = 0.0;
+        let paused = calls(&"c".repeat(n)).into_iter().enumerate().map(|(at, call)| {
+            now_s += 1e-4 + pause_s(at);
+            Call { end_s: now_s, ..call }
+        });
+        paused.collect()
+    }
+
+    #[test]
+    fn a_burst_of_calls_is_no_loop_of_its_own() {
+        // As a checksum of 20 arrays, one after the other, every fifth step.
+        let found = find(&paused(400, |at| if at % 20 == 0 { 0.05 } else { 0.0 })).unwrap();
+        assert_eq!(found.every, 20, "{found:?}");
+        // Bursts of any length.
+        assert_eq!(find(&paused(400, |at| if (at * at) % 37 == 1 { 0.05 } else { 0.0 })), None);
+        // Output now and then.
+        let found = find(&paused(400, |at| if at % 20 == 0 { 1e-3 } else { 0.0 })).unwrap();
+        assert_eq!(found.every, 1, "{found:?}");
     }
 
     #[test]
