@@ -148,26 +148,26 @@ fn random_schedule(n_resizes: u64) -> String {
 }
 
 #[test]
-fn two_hundred_resizes_change_no_result_with_open_mpi() {
+fn a_hundred_resizes_change_no_result_with_open_mpi() {
     check_many(Library::OpenMpi5);
 }
 
 #[test]
-fn two_hundred_resizes_change_no_result_with_mpich() {
+fn a_hundred_resizes_change_no_result_with_mpich() {
     check_many(Library::Mpich5);
 }
 
 #[track_caller]
 fn check_many(library: Library) {
-    let schedule = random_schedule(200);
-    let until = ["--until", "820"];
+    let schedule = random_schedule(100);
+    let until = ["--until", "420"];
     let words = ["--redistribution", "sync", "--foreground", "--check-every", "1"];
     let words = [&until[..], &words, &["--schedule", &schedule]].concat();
     let limit = std::time::Duration::from_mins(9);
     let (ended, resizes) = resized(|folder| rod(library, 1, folder, &words).within(limit));
     assert_eq!(digest(&ended.stdout), digest_alone(library, &until), "{}", library.name());
     assert!(resizes.iter().all(|resize| resize.outcome == ResizeOutcome::Done), "{resizes:?}");
-    assert!(150 < resizes.len(), "{}", resizes.len());
+    assert!(75 < resizes.len(), "{}", resizes.len());
 }
 
 /// Checks a fault at a point of the protocol: the program ends, or continues with its old size. If the launcher of Open

@@ -236,7 +236,7 @@ fn a_killed_attach_leaves_the_program() {
 /// again. The tests of `inject` cover what happens during the call, on programs without MPI.
 #[test]
 fn a_killed_entrance_leaves_the_rank() {
-    const N_TRIES: u32 = 5;
+    const N_TRIES: u32 = 3;
     for library in Library::SYSTEM {
         let joined = Joined::start(library, &c());
         let before = joined.states();
