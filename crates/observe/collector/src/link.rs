@@ -71,7 +71,7 @@ impl Link {
     /// Returns the longest time to sleep before the link must be checked again.
     pub(crate) fn rest(&self, now: Instant) -> Duration {
         match &self.state {
-            LinkState::Connecting(_) => Duration::from_millis(5),
+            LinkState::Connecting(_) => Duration::from_millis(1),
             LinkState::Waiting { until } => until.saturating_duration_since(now),
             LinkState::Up(_) | LinkState::GivenUp => Duration::MAX,
         }

@@ -11,6 +11,10 @@ const SWITCHES_PER_S_MAX: u64 = 1700;
 const N_INTERVALS_MAX: u64 = 50;
 /// Maximum number of threads that are looked at.
 const N_THREADS_MAX: usize = 32;
+/// Number of intervals for which a pace is new: while MPI starts, processes switch less than later.
+const N_NEW: u64 = 10;
+/// Number of intervals after which it is new no more, even if the process has hardly computed.
+const N_NEW_INTERVALS: u64 = 50;
 /// Processor time in ns below which a rate is not known.
 const CPU_NS_MIN: u64 = 20_000_000;
 
@@ -22,6 +26,8 @@ pub(crate) struct Pace {
     /// Number of intervals of which one is sampled; 0 while it is not known.
     n_intervals: u64,
     interval: u64,
+    /// Number of times it was determined.
+    n_known: u64,
     /// Processor time in ns and number of switches when last looked at.
     last: Option<(u64, u64)>,
 }
@@ -30,12 +36,12 @@ impl Pace {
     /// Begins the next interval; returns whether it is sampled.
     pub(crate) fn begin_interval(&mut self) -> bool {
         self.interval += 1;
-        self.is_known() && self.interval.is_multiple_of(self.n_intervals)
+        self.n_intervals != 0 && self.interval.is_multiple_of(self.n_intervals)
     }
 
-    /// Returns whether the rate of switches is known.
-    pub(crate) fn is_known(&self) -> bool {
-        self.n_intervals != 0
+    /// Returns whether it is not known, or not for long.
+    pub(crate) fn is_new(&self) -> bool {
+        self.n_known < N_NEW && self.interval < N_NEW_INTERVALS
     }
 
     /// Number of periods that a sample of the present interval stands for.
@@ -61,6 +67,7 @@ impl Pace {
             self.last = Some((cpu_ns, n_switches));
         }
         if CPU_NS_MIN <= cpu {
+            self.n_known += 1;
             self.n_intervals = n_intervals(n_switches.saturating_sub(switches_before), cpu);
         }
     }

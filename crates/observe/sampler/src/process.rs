@@ -92,7 +92,7 @@ impl SampledProcess {
             }
             return;
         }
-        if is_scan || !self.pace.is_known() {
+        if is_scan || self.pace.is_new() {
             self.pace.adapt(self.key.pid, &thread_ids(self.key.pid));
         }
         let is_sampled = self.pace.begin_interval();
@@ -113,12 +113,12 @@ impl SampledProcess {
     /// Counts the samples that have arrived.
     pub(crate) fn read(&mut self, files: &mut SectionCache, now: Instant) {
         if self.modules_read.is_none() {
-            self.read_modules(files, now);
+            self.read_modules(now);
         }
         let Self { threads, own, unwinder, paths, n_periods, .. } = self;
         let mut is_outside = false;
         let mut take = |sample: &RawSample<'_>| {
-            let path = unwinder.path(sample);
+            let path = unwinder.path(sample, files);
             is_outside |= path.is_outside;
             paths.add(path.addresses, path.is_cut, *n_periods);
         };
@@ -128,17 +128,17 @@ impl SampledProcess {
         }
         // A library may have been loaded; the next samples profit from it.
         if is_outside {
-            self.read_modules(files, now);
+            self.read_modules(now);
         }
     }
 
-    fn read_modules(&mut self, files: &mut SectionCache, now: Instant) {
+    fn read_modules(&mut self, now: Instant) {
         if self.modules_read.is_some_and(|at| now.duration_since(at) < READ_MODULES_EVERY) {
             return;
         }
         self.modules_read = Some(now);
         if let Ok(maps) = std::fs::read(format!("/proc/{}/maps", self.key.pid)) {
-            self.unwinder.add_modules(&String::from_utf8_lossy(&maps), files);
+            self.unwinder.add_modules(&String::from_utf8_lossy(&maps));
         }
     }
 

@@ -3,8 +3,9 @@
 use crate::perf::RawSample;
 use crate::sections::SectionCache;
 use framehop::x86_64::{CacheX86_64, Reg, UnwindRegsX86_64, UnwinderX86_64};
-use framehop::{FrameAddress, Module, Unwinder};
+use framehop::{FrameAddress, Unwinder};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// Maximum number of frames in a path.
 const N_FRAMES_MAX: usize = 200;
@@ -39,7 +40,7 @@ pub(crate) struct ProcessUnwinder {
     cache: CacheX86_64,
     /// Starts of known mappings.
     known: HashSet<u64>,
-    ranges: Vec<(u64, u64)>,
+    mappings: Vec<Module>,
     /// Lines of `/proc/PID/maps` about executable mappings.
     pub(crate) modules: String,
     path: Vec<u64>,
@@ -47,8 +48,18 @@ pub(crate) struct ProcessUnwinder {
 
 impl std::fmt::Debug for ProcessUnwinder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProcessUnwinder").field("ranges", &self.ranges).finish_non_exhaustive()
+        f.debug_struct("ProcessUnwinder").field("mappings", &self.mappings).finish_non_exhaustive()
     }
+}
+
+/// Executable mapping of a process.
+#[derive(Debug)]
+struct Module {
+    range: Range<u64>,
+    file_offset: u64,
+    path: String,
+    /// Whether its tables were asked for: most libraries of a program are in no sample.
+    is_read: bool,
 }
 
 /// Call path of a sample.
@@ -69,35 +80,74 @@ impl ProcessUnwinder {
             unwinder: UnwinderX86_64::new(),
             cache: CacheX86_64::new(),
             known: HashSet::new(),
-            ranges: Vec::new(),
+            mappings: Vec::new(),
             modules: String::new(),
             path: Vec::new(),
         }
     }
 
     /// Adds the executable mappings among the lines of `/proc/PID/maps` that are not known yet.
-    pub(crate) fn add_modules(&mut self, maps: &str, files: &mut SectionCache) {
+    pub(crate) fn add_modules(&mut self, maps: &str) {
         for line in maps.lines() {
             let Some(mapping) = Mapping::parse(line).filter(|it| self.known.insert(it.start))
             else {
                 continue;
             };
-            self.ranges.push((mapping.start, mapping.end));
             self.modules.push_str(line);
             self.modules.push('\n');
-            let sections = files.sections(mapping.path);
-            if let Some(sections) = sections
-                && let Some(bias) = sections.bias(mapping.start, mapping.file_offset)
-            {
-                let range = mapping.start..mapping.end;
-                let tables = sections.tables.clone();
-                self.unwinder.add_module(Module::new(mapping.path.to_owned(), range, bias, tables));
-            }
+            self.mappings.push(Module {
+                range: mapping.start..mapping.end,
+                file_offset: mapping.file_offset,
+                path: mapping.path.to_owned(),
+                is_read: false,
+            });
         }
     }
 
     /// Returns the call path of a sample.
-    pub(crate) fn path(&mut self, sample: &RawSample<'_>) -> CallPath<'_> {
+    pub(crate) fn path(
+        &mut self,
+        sample: &RawSample<'_>,
+        files: &mut SectionCache,
+    ) -> CallPath<'_> {
+        // What comes after an address without tables is guessed: each table that was read is a new attempt.
+        let is_cut = loop {
+            let is_cut = self.unwind(sample);
+            let is_unread = |at: &u64, module: &Module| {
+                !module.is_read && module.range.contains(&at.wrapping_sub(1))
+            };
+            let unread = self.path.iter().find_map(|at| {
+                self.mappings.iter().position(|module| is_unread(at, module))
+            });
+            match unread {
+                Some(unread) => self.read_tables(unread, files),
+                None => break is_cut,
+            }
+        };
+        let is_known =
+            |at: &u64| self.mappings.iter().any(|module| module.range.contains(&at.wrapping_sub(1)));
+        let is_outside = !self.path.iter().all(is_known);
+        CallPath { addresses: &self.path, is_cut, is_outside }
+    }
+
+    fn read_tables(&mut self, idx: usize, files: &mut SectionCache) {
+        let module = &mut self.mappings[idx];
+        module.is_read = true;
+        if let Some(sections) = files.sections(&module.path)
+            && let Some(bias) = sections.bias(module.range.start, module.file_offset)
+        {
+            let (range, tables) = (module.range.clone(), sections.tables.clone());
+            self.unwinder.add_module(framehop::Module::new(
+                module.path.clone(),
+                range,
+                bias,
+                tables,
+            ));
+        }
+    }
+
+    /// Fills the path; returns whether its outermost functions are missing.
+    fn unwind(&mut self, sample: &RawSample<'_>) -> bool {
         let registers = &sample.registers;
         let (sp, ip) = (registers[STACK_POINTER], registers[INSTRUCTION_POINTER]);
         let mut start = UnwindRegsX86_64::new(ip, sp, 0);
@@ -105,19 +155,15 @@ impl ProcessUnwinder {
         let mut read = |address: u64| word_at(sample.stack, address.wrapping_sub(sp)).ok_or(());
         let mut frames = self.unwinder.iter_frames(ip, start, &mut self.cache, &mut read);
         self.path.clear();
-        let is_cut = loop {
+        loop {
             match frames.next() {
-                Ok(Some(_)) if N_FRAMES_MAX <= self.path.len() => break true,
+                Ok(Some(_)) if N_FRAMES_MAX <= self.path.len() => return true,
                 Ok(Some(FrameAddress::InstructionPointer(at))) => self.path.push(at + 1),
                 Ok(Some(frame)) => self.path.push(frame.address()),
-                Ok(None) => break false,
-                Err(_) => break true,
+                Ok(None) => return false,
+                Err(_) => return true,
             }
-        };
-        let is_known =
-            |at: &u64| self.ranges.iter().any(|(from, to)| (*from..*to).contains(&(at - 1)));
-        let is_outside = !self.path.iter().all(is_known);
-        CallPath { addresses: &self.path, is_cut, is_outside }
+        }
     }
 }
 

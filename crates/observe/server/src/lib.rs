@@ -361,8 +361,12 @@ fn order_to_detach(process: ProcessKey) -> ToCollector {
     ToCollector::Order { process, order: Box::new(Order::Detach) }
 }
 
-/// Polls every few milliseconds until `is_done` or the deadline; returns false at the deadline.
+/// Longest time between two polls.
+const POLL_EVERY: Duration = Duration::from_millis(5);
+
+/// Polls until `is_done` or the deadline, first often, then every few milliseconds; returns false at the deadline.
 pub fn wait_until(deadline: Instant, mut is_done: impl FnMut() -> bool) -> bool {
+    let mut pause = POLL_EVERY / 25;
     loop {
         if is_done() {
             return true;
@@ -370,6 +374,7 @@ pub fn wait_until(deadline: Instant, mut is_done: impl FnMut() -> bool) -> bool 
         if deadline <= Instant::now() {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(POLL_EVERY);
     }
 }

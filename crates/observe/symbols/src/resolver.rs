@@ -13,6 +13,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 const LAMBDA: &str = "operator()";
+/// Beginnings of file names of the C library.
+const C_LIBRARY: [&str; 4] = ["libc.so", "libm.so", "libpthread.so", "ld-linux"];
 
 /// Level of detail that a module provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +72,7 @@ impl Resolver {
     /// Returns the level of detail of the module of `address`.
     pub fn detail(&mut self, address: &CodeAddress<'_>) -> Detail {
         let module = self.module(address);
-        if module.lines.is_some() {
+        if module.lines().is_some() {
             Detail::Lines
         } else if module.functions().is_empty() {
             Detail::Nothing
@@ -91,8 +93,11 @@ impl Resolver {
 #[derive(Default)]
 struct Module {
     elf: Elf,
-    /// Debug information, if it was found.
-    lines: Option<Loader>,
+    /// File with debug information, if it was found, and the file that it shares with others.
+    debug_file: Option<(PathBuf, Option<PathBuf>)>,
+    lines: OnceCell<Option<Loader>>,
+    /// Its functions say enough without the lines that they consist of, which take a tenth of a second to read.
+    is_c_library: bool,
     /// Files whose symbol tables are used where debug information has no answer, best first.
     symbol_files: Vec<PathBuf>,
     functions: OnceCell<Vec<ElfFunction>>,
@@ -104,11 +109,19 @@ impl Module {
         let path = Path::new(path);
         let elf = Elf::open(path)?;
         let mut symbol_files = vec![path.to_owned()];
-        let lines = debug_file::find(path, &elf).and_then(|(file, shared)| {
-            symbol_files.insert(0, file.clone());
+        let debug_file = debug_file::find(path, &elf);
+        symbol_files.splice(0..0, debug_file.iter().map(|(file, _)| file.clone()));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_c_library = C_LIBRARY.iter().any(|start| name.starts_with(start));
+        Some(Self { elf, debug_file, symbol_files, is_c_library, ..Self::default() })
+    }
+
+    fn lines(&self) -> Option<&Loader> {
+        let open = || {
+            let (file, shared) = self.debug_file.clone()?;
             Loader::new_with_sup(file, shared).ok()
-        });
-        Some(Self { elf, lines, symbol_files, functions: OnceCell::new() })
+        };
+        self.lines.get_or_init(open).as_ref()
     }
 
     fn functions(&self) -> &[ElfFunction] {
@@ -131,7 +144,8 @@ impl Module {
     /// Returns all frames at an address, the innermost inlined one last.
     fn frames(&self, virtual_address: u64) -> Vec<SourceLocation> {
         let mut places = Vec::new();
-        let found = self.lines.as_ref().and_then(|lines| lines.find_frames(virtual_address).ok());
+        let lines = if self.is_c_library { None } else { self.lines() };
+        let found = lines.and_then(|lines| lines.find_frames(virtual_address).ok());
         if let Some(mut frames) = found {
             while let Ok(Some(frame)) = frames.next() {
                 places.push(place_of_frame(&frame));
@@ -150,7 +164,7 @@ impl Module {
 
     /// Returns the innermost inlined frame outside MPI's C++ bindings, which are headers of one-line wrappers.
     fn written_place(&self, virtual_address: u64) -> Option<SourceLocation> {
-        let mut frames = self.lines.as_ref()?.find_frames(virtual_address).ok()?;
+        let mut frames = self.lines()?.find_frames(virtual_address).ok()?;
         let mut innermost = None;
         while let Ok(Some(frame)) = frames.next() {
             let place = place_of_frame(&frame);
