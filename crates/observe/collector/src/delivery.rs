@@ -271,7 +271,11 @@ impl Collector {
                 let (_, node_ns) = ring::clock::point();
                 self.say(&ToAnalyzer::ClockReply { probe, node_ns });
             }
-            ToCollector::Finish => self.finishing = true,
+            ToCollector::Finish => {
+                self.finishing = true;
+                // A program that was over within moments has not been found yet.
+                self.scan(Instant::now());
+            }
             ToCollector::Leave => self.leaving = true,
             ToCollector::Order { process, order } => {
                 if let Some(process) = self.processes.get_mut(process) {

@@ -1,28 +1,24 @@
 //! An observed process: its segment, its stage, and which of its data were handed on.
 
+mod kernel;
 mod reading;
 
 use super::link::Connection;
 use super::modules::ExecutableMappings;
 use super::plan::{Milestone, Stage};
-use super::usage::{NodeFiles, UsageReader};
+use super::usage::NodeFiles;
 use events::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+use kernel::{FromKernel, has_ended, living, state};
 use reading::Following;
 use ring::control::ORDER_BYTES_MAX;
 use ring::{SegmentError, SegmentReader, ThreadView};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::sum_builder::{BatchPositions, SumRequest};
-use wire::{
-    CommunicatorReport, Order, OrderAnswer, ProcessReport, ThreadReport, ThreadState, ToAnalyzer,
-};
+use wire::{CommunicatorReport, Order, OrderAnswer, ProcessReport, ThreadReport, ToAnalyzer};
 
-/// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
-const REUSED_AFTER_S: f64 = 2.0;
 /// Time in s after which the kernel is asked about a thread in an MPI call.
 const LONG_CALL_S: f64 = 0.4;
 
@@ -54,30 +50,6 @@ pub(crate) struct Observed {
     is_let_go: bool,
 }
 
-/// What the kernel tells of a process.
-#[derive(Debug)]
-struct FromKernel {
-    modules: ExecutableMappings,
-    usage: UsageReader,
-    /// State of threads that were asked for in the last report of the living process.
-    states: Vec<(u32, ThreadState)>,
-}
-
-impl FromKernel {
-    /// Keeps the states of threads, for when the process has ended before `MPI_Finalize` and the kernel knows them no more.
-    fn keep_states(&mut self, report: &mut ProcessReport) {
-        let threads = report.threads.iter_mut();
-        if !report.gone {
-            self.states = threads.filter_map(|thread| Some((thread.idx, thread.state?))).collect();
-        } else if !report.finalizing {
-            for thread in threads {
-                let last = self.states.iter().find(|(idx, _)| *idx == thread.idx);
-                thread.state = last.map(|(_, state)| *state);
-            }
-        }
-    }
-}
-
 impl Observed {
     /// Starts to follow the process of the segment at `path`.
     pub(crate) fn open(path: &Path, now: Instant) -> Result<Self, SegmentError> {
@@ -98,7 +70,7 @@ impl Observed {
             request: SumRequest::default(),
             passed: Vec::new(),
             is_prompt: true,
-            kernel: FromKernel { modules, usage: UsageReader::default(), states: Vec::new() },
+            kernel: FromKernel::with(modules),
             final_taken: false,
             is_let_go: false,
         };
@@ -272,7 +244,11 @@ impl Observed {
             modules: String::new(),
             communicators,
             collectives: self.segment.collectives(),
-            threads: self.segment.threads().map(|one| self.thread_report(one, clock, now_ticks)).collect(),
+            threads: self
+                .segment
+                .threads()
+                .map(|one| self.thread_report(one, clock, now_ticks))
+                .collect(),
             usage: self.kernel.usage.since_init(&self.segment),
             cores: self.kernel.usage.cores().clone(),
             openmp: self.segment.openmp(),
@@ -280,15 +256,9 @@ impl Observed {
         }
     }
 
-    fn thread_report(
-        &self,
-        thread: ThreadView<'_>,
-        clock: Clock,
-        now_ticks: u64,
-    ) -> ThreadReport {
+    fn thread_report(&self, thread: ThreadView<'_>, clock: Clock, now_ticks: u64) -> ThreadReport {
         let in_call = thread.in_call();
-        let is_long =
-            LONG_CALL_S < clock.seconds(now_ticks.saturating_sub(thread.since_ticks()));
+        let is_long = LONG_CALL_S < clock.seconds(now_ticks.saturating_sub(thread.since_ticks()));
         let is_asked = (in_call.is_none() || is_long) && self.stage.reached == Milestone::Running;
         ThreadReport {
             idx: thread.idx(),
@@ -305,43 +275,6 @@ impl Observed {
             n_dropped: thread.n_dropped(),
         }
     }
-}
-
-/// Returns the state of a thread.
-fn state(pid: u32, tid: u32) -> Option<ThreadState> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-    // The name in parentheses may contain anything.
-    match stat.rsplit_once(')')?.1.trim_start().chars().next()? {
-        'R' => Some(ThreadState::Running),
-        'T' | 't' => Some(ThreadState::Stopped),
-        _ => Some(ThreadState::Sleeping),
-    }
-}
-
-/// Returns a handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.
-fn living(pid: u32, first_ns: u64) -> Option<OwnedFd> {
-    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
-    let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    let started_s = started_s(pid);
-    let is_other = started_s.is_some_and(|start| first_ns as f64 * 1e-9 + REUSED_AFTER_S < start);
-    (!is_other).then_some(pidfd)
-}
-
-/// Returns the start time of a process, in seconds since 1970.
-fn started_s(pid: Pid) -> Option<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The name in parentheses may contain anything; the fields after it, from the third on, are numbers.
-    let fields = stat.rsplit_once(')')?.1;
-    let since_boot: f64 = fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
-    let system = std::fs::read_to_string("/proc/stat").ok()?;
-    let booted_s: f64 =
-        system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
-    Some(booted_s + since_boot / rustix::param::clock_ticks_per_second() as f64)
-}
-
-fn has_ended(pidfd: &OwnedFd) -> bool {
-    let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
-    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n_ready| n_ready != 0)
 }
 
 /// Maximum total size, in bytes, of orders waiting for room in a mailbox.

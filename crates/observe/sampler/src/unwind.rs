@@ -116,16 +116,18 @@ impl ProcessUnwinder {
             let is_unread = |at: &u64, module: &Module| {
                 !module.is_read && module.range.contains(&at.wrapping_sub(1))
             };
-            let unread = self.path.iter().find_map(|at| {
-                self.mappings.iter().position(|module| is_unread(at, module))
-            });
+            let unread = self
+                .path
+                .iter()
+                .find_map(|at| self.mappings.iter().position(|module| is_unread(at, module)));
             match unread {
                 Some(unread) => self.read_tables(unread, files),
                 None => break is_cut,
             }
         };
-        let is_known =
-            |at: &u64| self.mappings.iter().any(|module| module.range.contains(&at.wrapping_sub(1)));
+        let is_known = |at: &u64| {
+            self.mappings.iter().any(|module| module.range.contains(&at.wrapping_sub(1)))
+        };
         let is_outside = !self.path.iter().all(is_known);
         CallPath { addresses: &self.path, is_cut, is_outside }
     }

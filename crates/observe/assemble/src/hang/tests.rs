@@ -71,8 +71,10 @@ fn ranks_that_wait_for_each_other_are_a_deadlock() {
 }
 
 fn exchange(with: u32) -> Doing {
-    let needs =
-        vec![Need::Receipt { by: with, tag: 5, on: WORLD }, Need::Message { from: Some(with), tag: 5, on: WORLD }];
+    let needs = vec![
+        Need::Receipt { by: with, tag: 5, on: WORLD },
+        Need::Message { from: Some(with), tag: 5, on: WORLD },
+    ];
     wait("MPI_Sendrecv", needs)
 }
 
@@ -179,8 +181,10 @@ fn thousands_of_ranks_are_told_in_a_few_groups() {
 
 #[test]
 fn requests_that_are_met_are_no_reason_to_wait() {
-    let needs =
-        vec![Need::Message { from: Some(1), tag: 0, on: WORLD }, Need::Message { from: Some(2), tag: 0, on: WORLD }];
+    let needs = vec![
+        Need::Message { from: Some(1), tag: 0, on: WORLD },
+        Need::Message { from: Some(2), tag: 0, on: WORLD },
+    ];
     let mut waiting = rank(0, wait("MPI_Waitall", needs));
     waiting.messages =
         HashMap::from([1, 2].map(|peer| (peer, Messages { n_received: 1, ..Messages::default() })));

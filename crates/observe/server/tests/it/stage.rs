@@ -212,6 +212,8 @@ impl Stage {
     /// Ends the run as the launcher does.
     #[track_caller]
     pub(crate) fn end(&self, server: Server, mut collector: Actor) -> MeasuredRun {
+        // A short rank may have ended before its collector has come.
+        assert!(eventually(|| server.is_connected(&place::node_name())), "no collector came");
         server.finish();
         let is_told = eventually(|| server.outstanding().nodes.is_empty());
         assert!(is_told, "{:?}", server.outstanding());
