@@ -103,11 +103,12 @@ def bars(rows):
 
 
 def imbalance_gain(rows):
-    """For each library, the share of the time that perfect balance would save which tuning saves."""
+    """For each library, the share of the time that perfect balance would save which tuning saves. The balanced program may gain, too."""
     at = {(row["program"], row["library"]): row for row in rows if row["cell"] == "hybrid" and row["variant"] == "tune"}
     found = []
     for (program, library), row in at.items():
         even = at.get(("hybrid 1:1", library))
-        if program == "hybrid 2:1" and even and even["bare_s"] < row["bare_s"]:
-            found.append((row["bare_s"] - row["tuned_s"]) / (row["bare_s"] - even["bare_s"]))
+        perfect_s = min(even["bare_s"], even["tuned_s"]) if even else row["bare_s"]
+        if program == "hybrid 2:1" and perfect_s < row["bare_s"]:
+            found.append((row["bare_s"] - row["tuned_s"]) / (row["bare_s"] - perfect_s))
     return found
