@@ -28,6 +28,8 @@ use wire::ProcessReport;
 
 /// Longest time until all ranks have reported.
 const ARRIVAL: Duration = Duration::from_secs(10);
+/// Time after which the probe's thread has its name, or has ended.
+const START: Duration = Duration::from_secs(1);
 /// Longest time until probes are taken out of all ranks.
 const DEPARTURE: Duration = Duration::from_secs(15);
 /// Longest time until the probe's threads have ended and collectors have noticed.
@@ -50,7 +52,7 @@ struct Rank {
     name: String,
     /// Readable once the process has ended.
     pidfd: OwnedFd,
-    is_entered: bool,
+    entered: Option<Instant>,
 }
 
 impl Attached {
@@ -82,7 +84,7 @@ impl Attached {
             let options = attach_options(&observation.variables) + &launch;
             for rank in job {
                 let name = format!("rank {} (process {})", rank.rank, rank.pid);
-                let rank = Rank { pid: rank.pid, pidfd: open(rank.pid)?, is_entered: false, name };
+                let rank = Rank { pid: rank.pid, pidfd: open(rank.pid)?, entered: None, name };
                 self.ranks.push(rank);
                 let last = self.ranks.last_mut().context("just added")?;
                 last.enter(observation, &options)?;
@@ -98,7 +100,7 @@ impl Attached {
         let is_here = |rank: &&Rank| report_of(rank, observation).is_some();
         let all_here = || {
             let is_off = self.interrupted.load(Ordering::Relaxed);
-            is_off || self.ranks.iter().all(|rank| is_here(&rank) || rank.has_ended())
+            is_off || self.ranks.iter().all(|rank| is_here(&rank) || rank.cannot_come())
         };
         wait_until(Instant::now() + ARRIVAL, all_here);
         if self.interrupted.load(Ordering::Relaxed) {
@@ -128,14 +130,15 @@ impl Attached {
     /// Leaves all ranks as they were; returns sentences about those that did not answer.
     pub(super) fn leave(&self, observation: &Observation) -> Vec<String> {
         self.report_requests.iter().for_each(ReportRequest::withdraw);
-        let entered: Vec<&Rank> = self.ranks.iter().filter(|rank| rank.is_entered).collect();
+        let entered: Vec<&Rank> = self.ranks.iter().filter(|rank| rank.entered.is_some()).collect();
         // A rank that was entered only just now reports first.
-        let is_known = |rank: &&&Rank| report_of(rank, observation).is_some() || rank.has_ended();
+        let is_known = |rank: &&&Rank| report_of(rank, observation).is_some() || rank.cannot_come();
         wait_until(Instant::now() + END, || entered.iter().all(|rank| is_known(&rank)));
         observation.server.detach();
         let is_left = |rank: &Rank| {
             let is_over = |report: ProcessReport| report.left || report.finalizing || report.gone;
-            rank.has_ended() || report_of(rank, observation).is_some_and(is_over)
+            report_of(rank, observation).map_or_else(|| rank.cannot_come(), is_over)
+                || rank.has_ended()
         };
         wait_until(Instant::now() + DEPARTURE, || entered.iter().all(|rank| is_left(rank)));
         wait_until(Instant::now() + END, || {
@@ -165,7 +168,7 @@ impl Rank {
         let returned =
             enter(self.pid, &observation.library, options).with_context(|| self.name.clone())?;
         if returned == 0 {
-            self.is_entered = true;
+            self.entered = Some(Instant::now());
             return Ok(());
         }
         if returned == Errno::ALREADY.raw_os_error() {
@@ -181,6 +184,12 @@ impl Rank {
     fn has_ended(&self) -> bool {
         let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n_ready| n_ready != 0)
+    }
+
+    /// Returns whether the rank will not report any more: it has ended, or the probe has given up, as without shared memory.
+    fn cannot_come(&self) -> bool {
+        let is_settled = self.entered.is_some_and(|entered| START < entered.elapsed());
+        self.has_ended() || (is_settled && !self.has_our_thread())
     }
 
     /// Returns whether the probe's own thread runs in the process.
