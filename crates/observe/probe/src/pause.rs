@@ -151,6 +151,10 @@ impl Wait {
         (self.call_ticks, self.is_blocking) = (call_ticks, is_blocking);
         if !goes_on {
             self.began_ticks = now;
+            if mode == Mode::Auto && !is_blocking {
+                // Nobody knows what the program did between two polls of its own; it may have polled until it lost its core.
+                let _known_at_the_next = self.is_short(now, gap_us, per_us);
+            }
             return Pause::None;
         }
         let is_short = match mode {
