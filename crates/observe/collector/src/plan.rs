@@ -244,9 +244,11 @@ pub(crate) fn is_over(analyzer: AnalyzerState, n_processes: usize) -> bool {
 
 /// Returns the time between two reports of a running process.
 ///
-/// Reports of a long run serve only the live view and the case that a node dies, so they become rarer, down to a fifth.
+/// Reports of a long run serve only the live view and the case that a node dies, so they become rarer, down to a fifth. Those by
+/// which levers are decided take part in that: a decision may be late by a share of the time that it can still serve.
 pub(crate) fn report_interval(asked: Duration, age: Duration) -> Duration {
-    if asked < Duration::from_secs(1) { asked } else { (age / 30).clamp(asked, 5 * asked) }
+    let is_looked_at = (Duration::from_millis(500)..Duration::from_secs(1)).contains(&asked);
+    if is_looked_at { asked } else { (age / 30).clamp(asked, 5 * asked) }
 }
 
 /// Returns the time until the next attempt to reach an analyzer lost `since` ago; `None` if it is given up.
@@ -400,6 +402,9 @@ mod tests {
     #[test]
     fn reports_become_rarer_unless_somebody_looks() {
         check_report(500, 3600, 500);
+        check_report(180, 1, 180);
+        check_report(180, 15, 500);
+        check_report(180, 3600, 900);
         check_report(2000, 1, 2000);
         check_report(2000, 120, 4000);
         check_report(2000, 3600, 10_000);

@@ -8,9 +8,13 @@ use events::{Cores, Usage};
 use ring::SegmentReader;
 use std::cell::OnceCell;
 use std::fs::read_to_string;
+use std::time::{Duration, Instant};
 
 /// Folders where control groups are mounted.
 const CONTROL_GROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// Time between two readings of the context switches of all threads: their files take the kernel as long as all others together.
+const SWITCHES_EVERY: Duration = Duration::from_millis(900);
 
 /// Files of the node, read once for the reports of all processes.
 #[derive(Debug, Default)]
@@ -32,6 +36,7 @@ pub(crate) struct UsageReader {
     cores: Cores,
     /// Busy time of its cores and stopped time of its control group when it was seen first.
     first: Option<(u64, u64)>,
+    switches_read: Option<Instant>,
 }
 
 impl UsageReader {
@@ -47,10 +52,10 @@ impl UsageReader {
             Some((*tid, proc_files::thread_usage(&text)?))
         });
         self.tally.take(times);
-        let usage = proc_files::usage(read, &self.tally, main_tid.unwrap_or(pid));
-        let statuses = tids.iter().filter_map(|tid| read(&format!("task/{tid}/status")));
-        let (voluntary, involuntary) =
-            statuses.map(|status| proc_files::switches(&status)).fold((0, 0), add);
+        let status = read("status");
+        let once = |name: &str| if name == "status" { status.clone() } else { read(name) };
+        let usage = proc_files::usage(once, &self.tally, main_tid.unwrap_or(pid));
+        let (voluntary, involuntary) = self.switches(pid, &tids);
         self.last = self.last.later(Usage {
             n_voluntary_switches: voluntary,
             n_involuntary_switches: involuntary,
@@ -58,7 +63,19 @@ impl UsageReader {
         });
         self.last.n_threads = usage.n_threads;
         self.last.n_busy_threads = usage.n_busy_threads;
-        self.read_cores(read, files);
+        self.read_cores(once, files);
+    }
+
+    /// Voluntary and involuntary context switches of threads, as they were read last.
+    fn switches(&mut self, pid: u32, tids: &[u32]) -> (u64, u64) {
+        let now = Instant::now();
+        if self.switches_read.is_some_and(|last| now < last + SWITCHES_EVERY) {
+            return (self.last.n_voluntary_switches, self.last.n_involuntary_switches);
+        }
+        self.switches_read = Some(now);
+        let status = |tid: &u32| read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok();
+        let statuses = tids.iter().filter_map(status);
+        statuses.map(|status| proc_files::switches(&status)).fold((0, 0), add)
     }
 
     fn read_cores(&mut self, read: impl Fn(&str) -> Option<String>, files: &NodeFiles) {
