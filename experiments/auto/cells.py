@@ -55,6 +55,12 @@ def shape(program, cell):
     return None if cell.cores_share < 1 and ranks <= cell.cores_share * len(cores()) else (ranks, cell.threads)
 
 
+def is_slow_bare(library, cell):
+    """Whether ranks that wait keep others from their cores, so that shorter inputs are used: Open MPI gives cores away where its
+    launcher knows that they are short."""
+    return cell.cores_share < 1 or (1 < cell.ranks_per_core and not library.is_open_mpi)
+
+
 def launch(library, cell, ranks, threads):
     """Words of the launcher. Open MPI takes slots that are named for cores that are there."""
     words = [library.command(library.launcher), "-np", str(ranks)]
@@ -183,7 +189,7 @@ def measure(case, variant, options, alone_s):
     """A row: one run of a case (program, library, cell, its folder) with or without Sintonia."""
     program, library, cell, place = case
     ranks, threads = shape(program, cell)
-    is_short = cell.ranks_per_core > 1 or cell.cores_share < 1
+    is_short = is_slow_bare(library, cell)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=options.kept))
     try:
         words, files = programs.run_of(program, library, place, (ranks, threads), is_short)
