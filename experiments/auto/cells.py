@@ -48,7 +48,9 @@ def cores():
 
 
 def shape(program, cell):
-    """Ranks and threads of the program in this cell; None where it cannot be run so."""
+    """Ranks and threads of the program in this cell; None where it is not run so."""
+    if cell.name not in program.get("cells", [cell.name]):
+        return None
     if cell.threads > 1 and not program.get("hybrid"):
         return None
     ranks = programs.accepted(program, cell.ranks_per_core * len(cores()))
