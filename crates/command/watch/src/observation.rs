@@ -34,6 +34,8 @@ const REPORTS_FOR_LEVERS: Duration = Duration::from_millis(180);
 
 /// Records in a ring that holds nothing but the outcomes of actions.
 const N_RECORDS_MIN: u32 = 64;
+/// Records in one of a rank that is only listened to, for what an iteration is: its memory is made, and cleared, in each rank.
+const N_RECORDS_HEARD: u32 = 16_384;
 
 /// Environment variables.
 pub(crate) type Variables = Vec<(String, OsString)>;
@@ -145,8 +147,7 @@ impl Observation {
         facts: &RunFacts,
     ) -> anyhow::Result<(Server, LocalCollector, Variables)> {
         let secret = Secret::from_bytes(place::random()?);
-        let has_records = options.trace || tuning.is_some();
-        let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
+        let n_records = n_records(options, tuning.as_ref());
         // Attached ranks must listen, too: otherwise they could not be told to detach.
         let tune = tuning.is_some() || subject.origin == SubjectOrigin::Attached;
         let tuning = tuning.map(|tuning| tuning.into_options(options.trace));
@@ -195,6 +196,21 @@ fn remove(record: &RunRecord) {
     if let Some(folder) = record.dir().parent() {
         // Fails if the folder is not empty.
         std::fs::remove_dir(folder).ok();
+    }
+}
+
+/// Records in a thread's ring.
+fn n_records(options: &WatchOptions, tuning: Option<&Tuning>) -> u32 {
+    let is_probed = |tuning: &Tuning| {
+        !tuning.plan.events.is_empty()
+            || !tuning.plan.probed.is_empty()
+            || options.tuner.app.is_some()
+    };
+    match tuning {
+        _ if options.trace => options.ring_records,
+        None => N_RECORDS_MIN,
+        Some(tuning) if is_probed(tuning) => options.ring_records,
+        Some(_) => options.ring_records.min(N_RECORDS_HEARD),
     }
 }
 

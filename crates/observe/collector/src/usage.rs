@@ -6,7 +6,8 @@
 use events::usage::{TaskTally, proc_files};
 use events::{Cores, Usage};
 use ring::SegmentReader;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 
@@ -20,11 +21,18 @@ const SWITCHES_EVERY: Duration = Duration::from_millis(900);
 #[derive(Debug, Default)]
 pub(crate) struct NodeFiles {
     stat: OnceCell<String>,
+    /// Quota in cores, and time stopped in ns, by the text of `/proc/PID/cgroup`: ranks of a node share it.
+    limits: RefCell<HashMap<String, (Option<f64>, u64)>>,
 }
 
 impl NodeFiles {
     fn stat(&self) -> &str {
         self.stat.get_or_init(|| read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    fn limits(&self, cgroup: String) -> (Option<f64>, u64) {
+        let mut known = self.limits.borrow_mut();
+        *known.entry(cgroup).or_insert_with_key(|cgroup| limits(cgroup))
     }
 }
 
@@ -83,7 +91,7 @@ impl UsageReader {
             self.cores.mask = mask;
         }
         let (n_online, busy_ns) = proc_files::node(files.stat(), &self.cores.mask);
-        let (quota, throttled_ns) = limits(&read("cgroup").unwrap_or_default());
+        let (quota, throttled_ns) = files.limits(read("cgroup").unwrap_or_default());
         let first = *self.first.get_or_insert((busy_ns, throttled_ns));
         self.cores.n_online = n_online;
         self.cores.quota = quota;

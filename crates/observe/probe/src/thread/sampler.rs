@@ -1,7 +1,7 @@
 //! Samples of a thread's processor time and of its waiting for a core, at the begins and ends of MPI calls.
 //!
-//! Asking the kernel costs about a microsecond, as much as forty calls, so it is done about a thousand times a second:
-//! the sample counts for the part (computing, or a call) that ends there. A sample is followed by one at the end of
+//! Asking the kernel costs about a microsecond, as much as forty calls, so it is done about a thousand times in a second of
+//! processor time, which threads that share a core have less often: the sample counts for the part (computing, or a call) that ends there. A sample is followed by one at the end of
 //! the next part, so that this one is measured exactly: otherwise the shorter of two parts that alternate would
 //! always be counted as the longer one.
 //!
@@ -16,6 +16,10 @@ use std::ffi::c_int;
 const INTERVAL_NS: u64 = 1_000_000;
 /// The same in ticks until the first sample tells how many they are: 1 ms at 2 GHz.
 const FIRST_INTERVAL_TICKS: u64 = 2_000_000;
+/// Most times that the time between samples is longer than that where the thread is seldom on a core.
+const STRETCH_MAX: u64 = 8;
+/// Part of the sums of recent times that is forgotten at each sample.
+const FORGOTTEN: u64 = 8;
 /// Smallest number of our files: programs choose small ones for theirs.
 const FILE_MIN: c_int = 400;
 /// Never due.
@@ -27,6 +31,8 @@ pub(crate) struct Sampler {
     /// Ticks from which on the end of a part is sampled.
     due_ticks: u64,
     interval_ticks: u64,
+    /// Time and processor time of the last samples in ns, the older the less.
+    recent_ns: [u64; 2],
     last_ticks: u64,
     last: Reading,
     /// `/proc/thread-self/schedstat`, or -1.
@@ -51,6 +57,7 @@ impl Sampler {
         Self {
             due_ticks: OFF,
             interval_ticks: FIRST_INTERVAL_TICKS,
+            recent_ns: [0; 2],
             last_ticks: 0,
             last: Reading { clock: 0, cpu: 0, runqueue: 0 },
             file: -1,
@@ -89,7 +96,7 @@ impl Sampler {
             now.cpu.saturating_sub(self.last.cpu),
             now.runqueue.saturating_sub(self.last.runqueue),
         ];
-        self.learn_interval(ticks.saturating_sub(self.last_ticks), passed[0]);
+        self.learn_interval(ticks.saturating_sub(self.last_ticks), [passed[0], passed[1]]);
         let [elapsed, cpu, runqueue] = self.units(passed);
         part.add(SampledTime { elapsed, cpu, runqueue });
         (self.last, self.last_ticks) = (now, ticks);
@@ -107,9 +114,18 @@ impl Sampler {
         }
     }
 
-    fn learn_interval(&mut self, ticks: u64, ns: u64) {
+    /// Learns the time between samples from ticks that took this time and processor time.
+    fn learn_interval(&mut self, ticks: u64, passed_ns: [u64; 2]) {
+        for (recent, passed) in self.recent_ns.iter_mut().zip(passed_ns) {
+            *recent = (*recent - *recent / FORGOTTEN).saturating_add(passed);
+        }
+        let [recent, recent_cpu] = self.recent_ns.map(u128::from);
+        let wanted_ns = u128::from(INTERVAL_NS) * recent / recent_cpu.max(1);
+        let longest_ns = INTERVAL_NS * STRETCH_MAX;
+        let wanted_ns = wanted_ns.clamp(INTERVAL_NS.into(), longest_ns.into());
+        let ns = passed_ns[0];
         if INTERVAL_NS / 4 < ns {
-            let interval = u128::from(ticks) * u128::from(INTERVAL_NS) / u128::from(ns);
+            let interval = u128::from(ticks) * wanted_ns / u128::from(ns);
             self.interval_ticks = u64::try_from(interval).unwrap_or(OFF).clamp(1000, OFF / 2);
         }
     }
@@ -167,4 +183,28 @@ fn waited_ns(file: c_int) -> Option<u64> {
     let mut words = text.split(|byte| byte.is_ascii_whitespace());
     let (_cpu, runqueue) = (words.next()?, words.next()?);
     std::str::from_utf8(runqueue).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Learns from samples of this much time and processor time, at 2 GHz, and checks the time between samples.
+    #[track_caller]
+    fn check(sampler: &mut Sampler, passed_us: [u64; 2], expected_us: u64) {
+        for _ in 0..100 {
+            sampler.learn_interval(2000 * passed_us[0], passed_us.map(|us| 1000 * us));
+        }
+        let us = sampler.interval_ticks / 2000;
+        assert!(us.abs_diff(expected_us) <= expected_us / 50, "{us} us for {passed_us:?}");
+    }
+
+    #[test]
+    fn a_thread_that_shares_its_core_is_sampled_less_often() {
+        let mut sampler = Sampler::off();
+        check(&mut sampler, [1000, 1000], 1000);
+        check(&mut sampler, [4000, 1000], 4000);
+        check(&mut sampler, [1000, 0], 8000);
+        check(&mut sampler, [300, 300], 1000);
+    }
 }
