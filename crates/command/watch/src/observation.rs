@@ -190,10 +190,10 @@ impl Observation {
     }
 }
 
-/// Removes an empty record, and the folder of all records if it was the first one.
+/// Removes an empty record, and our folder of all records if it was the first one.
 fn remove(record: &RunRecord) {
     std::fs::remove_dir_all(record.dir()).ok();
-    if let Some(folder) = record.dir().parent() {
+    if let Some(folder) = record.dir().parent().filter(|folder| folder.ends_with(record::FOLDER)) {
         // Fails if the folder is not empty.
         std::fs::remove_dir(folder).ok();
     }

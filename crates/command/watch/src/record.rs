@@ -9,6 +9,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use user_io::print::warn;
 
+/// Folder of records for which no other one is asked for.
+pub(crate) const FOLDER: &str = "sintonia-runs";
+
 /// Most tries for a name that is free.
 const N_TRIES: u32 = 100;
 
@@ -19,7 +22,7 @@ pub(crate) fn create(
     facts: &RunFacts,
 ) -> anyhow::Result<RunRecord> {
     let name = format!("{name}-{}", chrono::Local::now().format("%Y%m%d-%H%M%S"));
-    let wanted = out.map_or_else(|| Path::new("sintonia-runs").join(&name), PathBuf::from);
+    let wanted = out.map_or_else(|| Path::new(FOLDER).join(&name), PathBuf::from);
     match create_free(&wanted, facts, RunRecord::create) {
         Ok(record) => {
             if out.is_some() && record.dir() != std::path::absolute(&wanted)? {

@@ -96,6 +96,7 @@ fn run_watched(options: &Options, terminal: Terminal) -> ExitCode {
     let name = catch_panic(|| Ok(program::name(&options.command)));
     let name = name.unwrap_or_else(|_| "run".to_owned());
     let subject = Subject { name: &name, origin: SubjectOrigin::Started };
+    command::heed_signals();
     let start = || Observation::start(&options.watch, subject, tuning, &mut facts);
     let mut observation = match catch_panic(start) {
         Ok(observation) => observation,
@@ -236,6 +237,9 @@ fn not_started(command: &[OsString], error: &io::Error) -> ExitCode {
 }
 
 fn failed_to_start(command: &[OsString], error: &io::Error) -> ExitCode {
+    if let (ErrorKind::Interrupted, Some(code)) = (error.kind(), command::code_of_stop()) {
+        return code.into();
+    }
     let name = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
     if error.kind() == ErrorKind::NotFound {
         warn(&format!(

@@ -2,6 +2,7 @@
 
 use crate::sintonia::{CommandOutput, Sandbox, wait_until};
 use std::process::Command;
+use std::time::Duration;
 
 /// Runs a shell script under `sintonia run` with these options.
 fn run(sandbox: &Sandbox, options: &[&str], script: &str) -> CommandOutput {
@@ -154,9 +155,14 @@ fn a_record_that_cannot_be_written_where_it_was_asked_for_is_elsewhere() {
 #[track_caller]
 fn check_not_started(command: &str, expected_code: i32, expected: &str) {
     let sandbox = Sandbox::new();
-    let said = sandbox.sintonia(&["run", "--out", "record", "--", command]);
+    // The user's own folder stays, though nothing is in it.
+    std::fs::create_dir(sandbox.path("mine")).expect("the folder is ours");
+    let said = sandbox.sintonia(&["run", "--out", "mine/record", "--", command]);
     said.check_errors(expected_code, expected);
-    assert!(!sandbox.path("record").exists());
+    assert!(sandbox.path("mine").exists() && !sandbox.path("mine/record").exists());
+    let said = sandbox.sintonia(&["run", "--", command]);
+    said.check_errors(expected_code, expected);
+    assert!(!sandbox.path("sintonia-runs").exists());
     sandbox.check_clean();
 }
 
@@ -195,4 +201,23 @@ fn lines_go_on_in_a_pipe() {
     let said = run(&sandbox, &["--live", "--out", "record"], "echo a; sleep 1.5; echo b");
     assert_eq!(said.output, "a\nb\n");
     assert!(said.errors.contains("waiting for MPI"), "{}", said.errors);
+}
+
+/// Before the command was there, a signal ended this program at once, and left its folder in shared memory.
+#[test]
+fn a_signal_at_the_start_leaves_nothing() {
+    let mut n_early = 0;
+    for delay_ms in 0..30 {
+        let sandbox = Sandbox::new();
+        let child = sandbox.start(&["run", "--out", "record", "--", "sleep", "20"]);
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        let pid = child.id().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status().expect("sent");
+        let said = CommandOutput::from(child.wait_with_output().expect("our child"));
+        // Without a code, the signal came before anything was made.
+        assert!(matches!(said.code, None | Some(143)), "after {delay_ms} ms: {said:?}");
+        n_early += usize::from(said.code == Some(143) && !sandbox.path("record").exists());
+        sandbox.check_clean();
+    }
+    println!("{n_early} runs were ended before their command was there");
 }

@@ -3,6 +3,7 @@
 //! # Invariants
 //! - Signals that this process ignored when it was started (`nohup`) are ignored by the command, too.
 //! - If the system has no thread or file left for passing signals on, the command runs without.
+//! - A signal that asks to end before the command was started keeps it from being started.
 //! - A command that was started has an end, even if an unknown one: it is never mistaken for one that was not started.
 
 use super::signals;
@@ -18,13 +19,37 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, LazyLock};
 use std::thread::{Builder, JoinHandle};
 use user_io::print::warn;
 
 /// Whether a signal that asks to end has arrived while a command ran.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Signal that asked to end since [`heed_signals`]; 0 for none.
+static ASKED_TO_END: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+
+/// Signals that ask to end, and that this process did not ignore when it was started.
+fn heeded() -> impl Iterator<Item = i32> {
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal))
+}
+
+/// Keeps signals from ending this process while it makes what it has to remove again: [`RunningCommand::start`] fails then.
+pub(crate) fn heed_signals() {
+    for signal in heeded() {
+        let number = usize::try_from(signal).unwrap_or_default();
+        // If this fails, the signal ends this process, as it does by itself.
+        signal_hook::flag::register_usize(signal, Arc::clone(&ASKED_TO_END), number).ok();
+    }
+}
+
+/// Returns the exit code of a process that the signal ended which kept the command from being started; `None` without one.
+pub(crate) fn code_of_stop() -> Option<u8> {
+    let signal = ASKED_TO_END.load(Ordering::SeqCst);
+    u8::try_from(signal).ok().filter(|signal| *signal != 0).map(|signal| 128 + signal)
+}
 
 /// Returns whether a signal asked the command to end.
 pub(crate) fn was_interrupted() -> bool {
@@ -79,6 +104,9 @@ pub(crate) struct RunningCommand {
 
 impl RunningCommand {
     /// Starts `command` with `variables` set.
+    ///
+    /// # Errors
+    /// Those of the system, and [`io::ErrorKind::Interrupted`] if a signal has asked to end.
     pub(crate) fn start(
         command: &[OsString],
         variables: &[(String, OsString)],
@@ -86,6 +114,9 @@ impl RunningCommand {
     ) -> io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
         let forwarder = SignalForwarder::prepare().ok();
+        if code_of_stop().is_some() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         let mut command = Command::new(program);
         command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
         if output == Output::Piped {
@@ -139,8 +170,7 @@ impl SignalForwarder {
                 forward(signals, &command);
             }
         })?;
-        let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
-        let signals = SignalsInfo::<WithOrigin>::new(heard)?;
+        let signals = SignalsInfo::<WithOrigin>::new(heeded())?;
         let handle = signals.handle();
         // The thread waits for the signals.
         hand_over.send(signals).ok();
