@@ -1,9 +1,9 @@
 //! Samples of a thread's processor time and of its waiting for a core, at the begins and ends of MPI calls.
 //!
 //! Asking the kernel costs about a microsecond, as much as forty calls, so it is done about a thousand times in a second of
-//! processor time, which threads that share a core have less often: the sample counts for the part (computing, or a call) that ends there. A sample is followed by one at the end of
-//! the next part, so that this one is measured exactly: otherwise the shorter of two parts that alternate would
-//! always be counted as the longer one.
+//! processor time, which threads that share a core have less often: the sample counts for the part (computing, or a call)
+//! that ends there. A sample is followed by one at the end of the next part, so that this one is measured exactly: otherwise
+//! the shorter of two parts that alternate would always be counted as the longer one.
 //!
 //! # Invariants
 //! - What the kernel refuses is not asked again: the thread has no samples then.
