@@ -183,8 +183,15 @@ def prefix(variant, sintonia, folder):
     """What stands before the launcher."""
     if variant == "bare":
         return []
-    tune = {"run": [], "tune": ["--tune"]}.get(variant, [f"--tune={variant}"])
+    tune = {"run": [], "tune": ["--tune"], "learning": ["--tune", "--learn"], "learnt": ["--tune"]}.get(variant, [f"--tune={variant}"])
     return [str(sintonia), "run", *tune, "--out", str(folder / "record"), "--no-html", "--quiet", "--"]
+
+
+def state(variant, case, options):
+    """The user's folder for state, where profiles are: an empty one for each run, but for those that learn or have learnt."""
+    program, library, cell, _ = case
+    name = f"{program['name']}-{library.name}-{cell.name}".replace(" ", "-") if variant in ("learning", "learnt") else "none"
+    return {"XDG_STATE_HOME": str(options.kept / "learnt" / name)}
 
 
 def measure(case, variant, options, alone_s):
@@ -198,7 +205,7 @@ def measure(case, variant, options, alone_s):
         for name, text in files.items():
             (folder / name).write_text(text.lstrip("\n"))
         allowed = set(cores()[:max(1, round(cell.cores_share * len(cores())))])
-        variables = {**AS_ROOT, "OMP_NUM_THREADS": str(threads)}
+        variables = {**AS_ROOT, **state(variant, case, options), "OMP_NUM_THREADS": str(threads)}
         command = [*prefix(variant, options.sintonia, folder), *launch(library, cell, ranks, threads), *words]
         with quota(cell.quota_share) as procs, Load(alone_s if cell.is_loaded else None):
             elapsed_s, cpu_s, outcome, output = watched(command, folder, variables, options.limit, procs, allowed)

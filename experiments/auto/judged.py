@@ -67,7 +67,7 @@ def all_rows(runs):
     for run in runs:
         groups[run["program"], run["library"], run["cell"]][run["variant"]].append(run)
     return [compared(variants["bare"], tuned) for variants in groups.values() if variants["bare"]
-            for name, tuned in variants.items() if name != "bare"]
+            for name, tuned in variants.items() if name not in ("bare", "learning")]
 
 
 def geometric(values):

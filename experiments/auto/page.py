@@ -86,9 +86,33 @@ def sources():
     return lines
 
 
+def key(row):
+    return row["program"], row["library"], row["cell"], row["variant"]
+
+
+def number(text):
+    """The number that a field of a table is; other texts as they are."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def with_earlier(path, rows):
+    """These rows, and those of a table for what was not measured again, in the order of programs and libraries."""
+    measured = {key(row) for row in rows}
+    earlier = [{name: field if name == "noise_percent" else number(field) for name, field in row.items()}
+               for row in (tables.read(path) if path.exists() else [])]
+    names, libraries, places = list(programs.described()[0]), list(NAMES), list(cells.CELLS)
+    place = lambda row: (libraries.index(row["library"]), names.index(row["program"]), places.index(row["cell"]), row["variant"] != "tune")
+    return sorted([*rows, *(row for row in earlier if key(row) not in measured and row["program"] in names)], key=place)
+
+
 def write(here, runs):
-    """Fills the page, and prints where tuning loses, and the bars."""
-    rows = judged.all_rows(runs)
+    """Fills the page, and prints where tuning loses, and the bars. What was not measured again stays."""
+    rows = with_earlier(here / "results.csv", judged.all_rows(runs))
     if not rows:
         return
     tables.write(here / "results.csv", rows)
@@ -104,5 +128,6 @@ def write(here, runs):
     tables.fill(page, "bars", ["bar", "limit", "measured", "held"], bars)
     for library in NAMES:
         tables.fill(page, library, ["program", *cells.CELLS], of_library(rows, library))
-    tables.fill(page, "levers", COLUMNS, [shown(row) for row in rows if row["variant"] != "tune"])
+    tables.fill(page, "learnt", COLUMNS, [shown(row) for row in rows if row["variant"] == "learnt"])
+    tables.fill(page, "levers", COLUMNS, [shown(row) for row in rows if row["variant"] not in ("tune", "learnt")])
     tables.fill(page, "programs", ["program", "language", "source", "license"], sources())

@@ -6,8 +6,8 @@ usage: experiments/auto/run.py [--quick] [--only PROGRAM]... [--libraries A,B] [
                                [--limit SECONDS] [--sources DIR] [--kept DIR] [--page | --build]
 
 Sources are fetched once, or taken from DIR/NAME with `--sources DIR`, and built for each MPI library that is there. Every run is
-kept as it ends: an interrupted command goes on where it was. `--quick` does two pairs of the most telling cells. `--page` measures
-nothing and writes the page anew.
+kept as it ends: an interrupted command goes on where it was; what results.csv has of other cells stays. `--quick` does two pairs
+of the most telling cells. `--page` measures nothing and writes the page anew.
 """
 import argparse
 import json
@@ -25,8 +25,10 @@ import page  # noqa: E402
 import programs  # noqa: E402
 
 SINTONIA = pathlib.Path(os.environ.get("SINTONIA", programs.ROOT / "target/release/sintonia"))
-# Single levers are measured in these cells.
-SINGLE = {"waiting": ["over", "cpuset"], "memory": ["cores", "hybrid"]}
+# Single levers, and what runs have learnt, are measured in these cells.
+SINGLE = {"waiting": ["over", "cpuset"], "memory": ["cores", "hybrid"], "learnt": ["cores"]}
+# Runs with `--learn` before what they have learnt is measured.
+N_LEARNING = 10
 QUICK = {"cells": ["cores", "over", "cpuset"], "pairs": 2}
 
 
@@ -39,7 +41,7 @@ def parse():
     parser.add_argument("--only", action="append", help="programs by their names")
     parser.add_argument("--libraries", type=listed, default=list(programs.LIBRARIES))
     parser.add_argument("--cells", type=listed)
-    parser.add_argument("--variants", type=listed, default=["tune", *SINGLE], help="tune, single levers, or run (only watched)")
+    parser.add_argument("--variants", type=listed, default=["tune", *SINGLE], help="tune, single levers, learnt (after runs that learn), or run (only watched)")
     parser.add_argument("--pairs", type=int)
     parser.add_argument("--limit", type=float, default=60, help="seconds for a run")
     parser.add_argument("--sources", type=pathlib.Path)
@@ -112,6 +114,8 @@ def pairs(measurements, case, options):
     program, library, cell, _ = case
     variants = ["bare", *(variant for variant in options.variants if cell.name in SINGLE.get(variant, [cell.name]))]
     alone = alone_s(measurements, case)
+    while "learnt" in variants and len(measurements.of(program, library, cell, "learning")) < N_LEARNING:
+        measurements.run(case, "learning", alone)
     for number in range(options.pairs):
         for variant in variants if number % 2 == 0 else reversed(variants):
             if len(measurements.of(program, library, cell, variant)) <= number:
@@ -150,7 +154,7 @@ def main():
                     print(f"{case[0]['name']}, {case[1].name}, {case[2].name}: left out, {reason}", flush=True)
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", flush=True)
-    if measurements.rows and not options.build:
+    if not options.build:
         page.write(HERE, measurements.rows)
 
 

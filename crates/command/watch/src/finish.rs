@@ -34,6 +34,7 @@ pub(crate) fn finish(
     output: &RunOutputOptions,
     terminal: Terminal,
 ) -> Summary {
+    observation.wait_for_collector();
     let Observation { server, mut record, collector, .. } = observation;
     let in_all =
         PATIENCE_IN_ALL.max(Duration::from_secs_f64((facts.wall_s / 10.0).clamp(0.0, 1e6)));
@@ -46,6 +47,7 @@ pub(crate) fn finish(
 fn fetch(server: Server, in_all: Duration) -> MeasuredRun {
     server.finish();
     let started = Instant::now();
+    let mut pause = POLL_INTERVAL / 25;
     let (mut last_news, mut n_taken) = (started, 0);
     let mut progress = ProgressLine::every(PROGRESS_EVERY);
     let interrupted = interrupted();
@@ -65,7 +67,8 @@ fn fetch(server: Server, in_all: Duration) -> MeasuredRun {
                 format!("sintonia: waiting for the last data (processes: {n_processes}, nodes: {n_nodes})")
             });
         }
-        std::thread::sleep(POLL_INTERVAL);
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(POLL_INTERVAL);
     }
     progress.clear();
     server.close()

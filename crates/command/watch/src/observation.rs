@@ -22,7 +22,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tuner::TuningOptions;
 use wire::Secret;
 
-/// Longest wait for this node's collector before the program is watched.
+/// Longest time after its start in which this node's collector is waited for: before ranks of a running job are entered, and
+/// before a program that was over within moments is taken for one that nobody collects for.
 const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between snapshots on disk.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
@@ -85,6 +86,7 @@ pub(crate) struct Observation {
     pub(crate) server: Server,
     pub(crate) record: RunRecord,
     pub(crate) collector: LocalCollector,
+    collector_started: Instant,
     pub(crate) library: PathBuf,
     /// Environment variables for the command.
     pub(crate) variables: Variables,
@@ -129,7 +131,14 @@ impl Observation {
         let library = parts.0.clone();
         match Self::beside(&record, parts, (options, subject, tuning), facts) {
             Ok((server, collector, variables)) => {
-                Ok(Self { server, record, collector, library, variables })
+                let collector_started = Instant::now();
+                let started =
+                    Self { server, record, collector, collector_started, library, variables };
+                // One that comes later finds all that ranks have recorded in shared memory.
+                if subject.origin == SubjectOrigin::Attached {
+                    started.wait_for_collector();
+                }
+                Ok(started)
             }
             Err(error) => {
                 // The record would be empty.
@@ -175,15 +184,19 @@ impl Observation {
         let variables = environment.variables(|name| std::env::var_os(name));
         let collector = LocalCollector::start(&variables, subject.origin.starter())
             .context("cannot start the collector")?;
-        let node = place::node_name();
-        let deadline = Instant::now() + COLLECTOR_PATIENCE;
-        // A collector that comes later finds everything in shared memory.
-        wait_until(deadline, || server.is_connected(&node));
         Ok((server, collector, variables))
+    }
+
+    /// Waits until this node's collector is connected, or could have been.
+    pub(crate) fn wait_for_collector(&self) {
+        let node = place::node_name();
+        let deadline = self.collector_started + COLLECTOR_PATIENCE;
+        wait_until(deadline, || self.server.is_connected(&node));
     }
 
     /// Ends the observation of a program that was never watched, and leaves nothing behind.
     pub(crate) fn abandon(self) {
+        self.wait_for_collector();
         drop(self.server.close());
         self.collector.shut_down();
         remove(&self.record);

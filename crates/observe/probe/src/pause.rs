@@ -232,3 +232,55 @@ fn set_slack(ns: i32) {
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::time::{Duration, Instant};
+
+    /// Binds the calling thread to one of the cores that it may use.
+    fn bind_to_one_core() {
+        // SAFETY: sets of cores in local variables.
+        unsafe {
+            let mut cores = std::mem::zeroed::<libc::cpu_set_t>();
+            libc::sched_getaffinity(0, size_of_val(&cores), &raw mut cores);
+            let first = (0..1024).find(|core| libc::CPU_ISSET(*core, &cores)).unwrap();
+            libc::CPU_ZERO(&mut cores);
+            libc::CPU_SET(first, &mut cores);
+            assert_eq!(libc::sched_setaffinity(0, size_of_val(&cores), &raw const cores), 0);
+        }
+    }
+
+    /// Polls in the automatic mode beside a thread that needs the core as well, and checks that it gives the core away: a wait of
+    /// one call, or a loop of the program around calls that do not wait.
+    #[track_caller]
+    fn check_gives_its_core_away(is_blocking: bool) {
+        prepare();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            bind_to_one_core();
+            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            let (mut wait, begin) = (Wait::default(), Instant::now());
+            let mut naps = || {
+                let call_ticks = if is_blocking { 1 } else { clock::ticks() };
+                matches!(wait.after_poll(Mode::Auto, (call_ticks, is_blocking), 0), Pause::Nap { .. })
+            };
+            let napped = std::iter::repeat_with(|| naps() || Duration::from_secs(60) < begin.elapsed())
+                .any(|is_done| is_done);
+            is_over.store(true, Ordering::Relaxed);
+            assert!(napped && begin.elapsed() < Duration::from_secs(60), "it never gave its core away");
+        });
+    }
+
+    #[test]
+    fn a_call_that_loses_its_core_gives_it_away() {
+        check_gives_its_core_away(true);
+    }
+
+    /// Such loops kept the core: each poll that came late was taken for the first of a new wait.
+    #[test]
+    fn a_loop_of_the_programs_own_that_loses_its_core_gives_it_away() {
+        check_gives_its_core_away(false);
+    }
+}

@@ -44,12 +44,13 @@ impl Begin {
     }
 }
 
-/// Gets ready for levers that are too late after `MPI_Init`.
+/// Gets ready for what is late after `MPI_Init`.
 #[cold]
 pub(crate) fn before_init() {
     let _nothing = std::panic::catch_unwind(|| {
         let options = Options::from_environment();
         let Some(options) = options else { return };
+        thread::make_room_for_files();
         if options.has_levers || options.waiting.is_some() {
             waiting::prepare();
         }

@@ -30,11 +30,18 @@ fn sections() -> Vec<(String, Vec<String>)> {
     sections.filter(|(_, commands): &(String, Vec<String>)| !commands.is_empty()).collect()
 }
 
+/// What projects below a folder are built with: the library without optimization, since they compute little here, and the
+/// test of a project made by `sintonia new` builds it as it is shipped.
+const CARGO_CONFIG: &str = "[profile.dev.package.\"*\"]\nopt-level = 0\n";
+
 /// Folder like the root of the repository, with the commands that the guide names.
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("there is a folder for temporary files");
     let bin = place.path().join("bin");
     std::fs::create_dir(&bin).expect("a new folder takes a folder");
+    let cargo = place.path().join(".cargo");
+    std::fs::create_dir(&cargo).expect("a new folder takes a folder");
+    std::fs::write(cargo.join("config.toml"), CARGO_CONFIG).expect("a new folder takes a file");
     let xfire = root().join("target/xfire-openmpi/xfire");
     assert!(xfire.exists(), "there is no `{}`; run `make test`", xfire.display());
     let links = [
