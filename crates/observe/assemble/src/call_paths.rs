@@ -2,7 +2,8 @@
 //! path and caller.
 //!
 //! # Invariants
-//! - What lies behind an MPI call is one frame, that of the MPI function: everything else is the program's computing.
+//! - What lies behind an MPI call is one frame, that of the MPI function: everything else is the program's computing, also in
+//!   OpenMP regions, which pass through our library as well.
 //! - Paths of different ranks with the same functions are one.
 
 mod callers;
@@ -17,6 +18,7 @@ use names::PlaceNames;
 use run_record::SampleRow;
 use run_record::measured::MeasuredRun;
 use run_record::summary::{CallSite, Sampling};
+use std::collections::HashSet;
 use symbols::Resolver;
 use tree::{Tree, TreeNode};
 use wire::ProcessSamples;
@@ -24,6 +26,8 @@ use wire::samples::CUT;
 
 /// File name of the library that the program's MPI calls pass through.
 const PROBE: &str = "libsintonia.so";
+/// Beginning of the file name of the OpenMP library whose regions pass through it as well.
+const LIBGOMP: &str = "libgomp.so";
 /// Name of callers that are not known.
 const UNKNOWN: &str = "[unknown callers]";
 
@@ -95,6 +99,7 @@ struct Reached {
 impl Adding<'_> {
     fn process(&mut self, samples: &ProcessSamples, rank: usize) {
         let (map, _problems) = ModuleMap::parse(&samples.modules);
+        let of_openmp = nodes_of_openmp(samples, &map);
         let mut reached: Vec<Reached> = Vec::with_capacity(samples.nodes.len());
         for (idx, node) in samples.nodes.iter().enumerate() {
             // A node stands behind its parent; a damaged message must not be trusted in that.
@@ -102,7 +107,9 @@ impl Adding<'_> {
             let at = match reached.get(parent).copied() {
                 None => Reached { node: TreeNode::ROOT, is_in_mpi: false },
                 Some(above) if above.is_in_mpi => above,
-                Some(above) => self.step(above, (samples, &map, rank), idx),
+                Some(above) => {
+                    self.step(above, (samples, &map, rank), (idx, of_openmp.contains(&idx)))
+                }
             };
             reached.push(at);
             self.tree.count(at.node, rank, node.samples);
@@ -117,7 +124,7 @@ impl Adding<'_> {
         &mut self,
         above: Reached,
         (samples, map, rank): (&ProcessSamples, &ModuleMap, usize),
-        idx: usize,
+        (idx, is_of_openmp): (usize, bool),
     ) -> Reached {
         let address = samples.nodes[idx].address;
         if address == CUT {
@@ -128,7 +135,10 @@ impl Adding<'_> {
             let frame = self.names.fixed("[no module]");
             return Reached { node: self.tree.child(above.node, frame, None), ..above };
         };
-        if at.module.rsplit('/').next() == Some(PROBE) {
+        if file_name(at.module) == PROBE {
+            if is_of_openmp {
+                return above;
+            }
             let site = site_above(samples, self.book(rank), idx).map(|(site, _)| site);
             let call = site.and_then(|site| self.call_sites.get(site));
             let frame = self.names.fixed(call.map_or("MPI", |call| &call.operation));
@@ -164,6 +174,32 @@ impl Adding<'_> {
         }
         self.callers.count(site, chain, samples.nodes[idx].samples);
     }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the nodes whose frame calls libgomp or is called by it: of our library, these are the entries of regions and what
+/// a thread of a team executes.
+fn nodes_of_openmp(samples: &ProcessSamples, map: &ModuleMap) -> HashSet<usize> {
+    let is_libgomp = |address: u64| {
+        let at = map.locate(address.saturating_sub(1));
+        at.is_some_and(|at| file_name(at.module).starts_with(LIBGOMP))
+    };
+    let of_libgomp: Vec<bool> =
+        samples.nodes.iter().map(|node| is_libgomp(node.address)).collect();
+    let mut found = HashSet::new();
+    for (idx, node) in samples.nodes.iter().enumerate() {
+        let parent = node.parent as usize;
+        if of_libgomp[idx] {
+            found.insert(parent);
+        }
+        if of_libgomp.get(parent) == Some(&true) {
+            found.insert(idx);
+        }
+    }
+    found
 }
 
 /// Returns the addresses of a node and its callers.
@@ -244,6 +280,30 @@ mod tests {
         assert_eq!((sampling.samples, sampling.functions.len()), (6, 1));
         assert!((sampling.computing_s - 0.04).abs() < 1e-9, "{sampling:?}");
         assert!((sampling.mpi_s - 0.02).abs() < 1e-9, "{sampling:?}");
+    }
+
+    /// A region passes through our library twice; all that it computed was taken for time in MPI.
+    #[test]
+    fn what_a_region_of_openmp_computes_is_computing() {
+        const LIBGOMP_AT: u64 = 0x7f10_0000_0000;
+        let mut sampled = sampled(0);
+        let text = text_of(0);
+        sampled.modules += &format!(
+            "{LIBGOMP_AT:x}-7f1000001000 r-xp 00000000 08:01 9 /x/libgomp.so.1.0.0\n"
+        );
+        let region = [PROBE_AT + 16, LIBGOMP_AT + 8, PROBE_AT + 32, text + 0x50];
+        let parents = [1, 6, 7, 8];
+        let frames = std::iter::zip(parents, region);
+        let nodes = frames.map(|(parent, address)| PathNode { parent, address, samples: 0 });
+        sampled.nodes.extend(nodes);
+        sampled.nodes[9].samples = 5;
+        sampled.samples += 5;
+        let paths = paths_of(vec![sampled]);
+        let of_region = paths.rows.iter().find(|row| row.samples == 5).unwrap();
+        assert_eq!(&*of_region.call_path, "[fire];[libgomp.so.1.0.0];[fire]");
+        let sampling = paths.sampling.unwrap();
+        assert!((sampling.computing_s - 0.07).abs() < 1e-9, "{sampling:?}");
+        assert!((sampling.mpi_s - 0.01).abs() < 1e-9, "{sampling:?}");
     }
 
     #[test]

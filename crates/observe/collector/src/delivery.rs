@@ -15,6 +15,9 @@ use wire::{ProcessReport, ProcessSamples, ToAnalyzer, ToCollector};
 /// Fill level of a ring above which records go to a file while the connection is down.
 const FILL_TO_SPILL: f64 = 0.5;
 
+/// Part of the time between reports by which one may be early, so that processes report together.
+const REPORTED_EARLY: u32 = 4;
+
 /// Time between reports to a file while processes run without an analyzer.
 const SPILL_REPORTS_EVERY: Duration = Duration::from_secs(5);
 
@@ -47,10 +50,15 @@ impl Collector {
         let Some(connection) = self.link.connection() else { return };
         let mut next = now + self.options.scan_every;
         let files = NodeFiles::default();
+        let report_every = self.schedule.report_every;
+        // Those that are due soon report together, since what they tell is read from the same files.
+        let is_any_due =
+            self.processes.iter().any(|process| next_report(process, report_every, now) <= now);
+        let until = if is_any_due { now + report_every / REPORTED_EARLY } else { now };
         let (processes, sampler) = self.processes.with_sampler();
         for process in processes {
-            let due = next_report(process, self.schedule.report_every, now);
-            let is_due = due <= now && process.stage.kept < Milestone::Gone;
+            let due = next_report(process, report_every, now);
+            let is_due = due <= until && process.stage.kept < Milestone::Gone;
             if !process.stage.is_news() && !is_due {
                 if process.stage.kept < Milestone::Gone {
                     next = next.min(due);
@@ -59,7 +67,7 @@ impl Collector {
                 // First, so that what the report's acknowledgment promises includes them.
                 send_samples(connection, process, sampler);
                 send_report(connection, process.report((&self.node, &files), now));
-                next = next.min(next_report(process, self.schedule.report_every, now));
+                next = next.min(next_report(process, report_every, now));
             } else {
                 next = now;
             }

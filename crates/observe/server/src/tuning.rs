@@ -20,6 +20,8 @@ use wire::{Records, SummaryBatch, ToCollector};
 
 /// Longest time between two ticks of the conductor.
 const TICK: Duration = Duration::from_millis(20);
+/// The same where nothing is measured in the program: levers are decided by reports, which come five times a second.
+const TICK_OF_LEVERS: Duration = Duration::from_millis(60);
 
 /// Time between two looks at the user's switch.
 const SWITCH_EVERY: Duration = Duration::from_millis(200);
@@ -32,9 +34,11 @@ pub(crate) fn start(
 ) -> io::Result<JoinHandle<Vec<String>>> {
     let clock = RunClock::new(shared.facts.started_s);
     let outlet = RunOutlet::new(Arc::clone(shared), lines);
+    let tick = if options.plan.sites.is_empty() { TICK_OF_LEVERS } else { TICK };
     let tuner = Tuner::new(options, outlet, shared.facts.started_s, clock.now_s());
     let switch = Switch { path: switch.to_owned(), next: Instant::now(), is_on: true };
-    Builder::new().name("tuning".to_owned()).spawn(move || run(tuner, switch, &clock, &inbox))
+    let run = move || run(tuner, switch, &clock, (&inbox, tick));
+    Builder::new().name("tuning".to_owned()).spawn(run)
 }
 
 /// Switch of the user: a word in a file of the record.
@@ -61,10 +65,10 @@ fn run(
     mut tuner: Tuner<RunOutlet>,
     mut switch: Switch,
     clock: &RunClock,
-    inbox: &Inbox,
+    (inbox, tick): (&Inbox, Duration),
 ) -> Vec<String> {
     loop {
-        let batch = inbox.take(TICK);
+        let batch = inbox.take(tick);
         if let Some(is_on) = switch.look(Instant::now()) {
             tuner.hear(clock.now_s(), String::new(), NodeInput::Switch { is_on });
         }
