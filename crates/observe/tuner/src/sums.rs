@@ -15,6 +15,8 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 const FLUSH_EVERY_UNHEARD: Duration = Duration::from_secs(1);
 /// Time for which an event may wait on its node if a tunlet decides by it.
 const READ_EVERY: Duration = Duration::from_millis(10);
+/// The same where nothing is measured in the program: levers are decided by reports and by iterations of many calls.
+const READ_EVERY_OF_LEVERS: Duration = Duration::from_millis(50);
 /// Time for which an event may wait on its node if the tunlets only observe.
 const READ_EVERY_OBSERVED: Duration = Duration::from_millis(100);
 
@@ -49,7 +51,11 @@ impl LocalSums {
     /// Returns the message that tells collectors about the events.
     pub(super) fn shapes(&self, mode: TuningMode, has_tunlets: bool) -> ToCollector {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
-        let read_every = if mode == TuningMode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
+        let read_every = match mode {
+            TuningMode::Observe => READ_EVERY_OBSERVED,
+            _ if self.shapes.is_empty() => READ_EVERY_OF_LEVERS,
+            _ => READ_EVERY,
+        };
         let flush_every = if has_tunlets { FLUSH_EVERY } else { FLUSH_EVERY_UNHEARD };
         ToCollector::Events {
             shapes: self.shapes.clone(),
