@@ -187,8 +187,7 @@ fn nodes_of_openmp(samples: &ProcessSamples, map: &ModuleMap) -> HashSet<usize> 
         let at = map.locate(address.saturating_sub(1));
         at.is_some_and(|at| file_name(at.module).starts_with(LIBGOMP))
     };
-    let of_libgomp: Vec<bool> =
-        samples.nodes.iter().map(|node| is_libgomp(node.address)).collect();
+    let of_libgomp: Vec<bool> = samples.nodes.iter().map(|node| is_libgomp(node.address)).collect();
     let mut found = HashSet::new();
     for (idx, node) in samples.nodes.iter().enumerate() {
         let parent = node.parent as usize;
@@ -288,9 +287,8 @@ mod tests {
         const LIBGOMP_AT: u64 = 0x7f10_0000_0000;
         let mut sampled = sampled(0);
         let text = text_of(0);
-        sampled.modules += &format!(
-            "{LIBGOMP_AT:x}-7f1000001000 r-xp 00000000 08:01 9 /x/libgomp.so.1.0.0\n"
-        );
+        sampled.modules +=
+            &format!("{LIBGOMP_AT:x}-7f1000001000 r-xp 00000000 08:01 9 /x/libgomp.so.1.0.0\n");
         let region = [PROBE_AT + 16, LIBGOMP_AT + 8, PROBE_AT + 32, text + 0x50];
         let parents = [1, 6, 7, 8];
         let frames = std::iter::zip(parents, region);

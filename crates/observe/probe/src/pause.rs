@@ -69,8 +69,11 @@ pub(crate) struct Wait {
     began_ticks: u64,
     /// Ticks at the end of the last poll.
     polled_ticks: u64,
-    /// Whether it slept after the last poll.
-    has_napped: bool,
+    /// Length of the sleep after the last poll, 0 without one.
+    napped_us: u64,
+    /// Ticks of the first poll after the last sleep, and the length of that.
+    woke_ticks: u64,
+    slept_us: u64,
     /// Ticks until which cores are taken to be short.
     short_until_ticks: u64,
     /// Present length of that time.
@@ -131,21 +134,25 @@ impl Wait {
 
     /// Chooses the pause after a poll that found nothing, in a call that began at some tick and that waits or not. Yielding is
     /// taken for better than sleeping for some time.
-    pub(crate) fn after_poll(
+    pub(crate) fn after_poll(&mut self, mode: Mode, call: (u64, bool), yield_us: u64) -> Pause {
+        self.after_poll_at(clock::ticks(), mode, call, yield_us)
+    }
+
+    fn after_poll_at(
         &mut self,
+        now: u64,
         mode: Mode,
         (call_ticks, is_blocking): (u64, bool),
         yield_us: u64,
     ) -> Pause {
         let per_us = TICKS_PER_US.load(Ordering::Relaxed).max(1);
-        let now = clock::ticks();
-        let gap_us = now.wrapping_sub(self.polled_ticks) / per_us;
-        self.polled_ticks = now;
-        let has_napped = std::mem::take(&mut self.has_napped);
+        let last_ticks = std::mem::replace(&mut self.polled_ticks, now);
+        let gap_us = now.wrapping_sub(last_ticks) / per_us;
+        let napped_us = std::mem::take(&mut self.napped_us);
         let is_same = if is_blocking {
             self.call_ticks == call_ticks
         } else {
-            has_napped || gap_us <= OWN_LOOP_GAP_US
+            napped_us != 0 || gap_us <= OWN_LOOP_GAP_US
         };
         let goes_on = is_same && self.is_blocking == is_blocking;
         (self.call_ticks, self.is_blocking) = (call_ticks, is_blocking);
@@ -156,6 +163,9 @@ impl Wait {
                 let _known_at_the_next = self.is_short(now, gap_us, per_us);
             }
             return Pause::None;
+        }
+        if napped_us != 0 {
+            (self.woke_ticks, self.slept_us) = (now, napped_us);
         }
         let is_short = match mode {
             Mode::Off => return Pause::None,
@@ -168,11 +178,15 @@ impl Wait {
         if !is_short || waited_us < spin_us {
             return Pause::None;
         }
+        // A loop of the program's own may do a step of its work between two polls: it is left as much time as it sleeps.
+        if !is_blocking && now.wrapping_sub(self.woke_ticks) / per_us < self.slept_us {
+            return Pause::None;
+        }
         if waited_us < yield_us {
             return Pause::Yield;
         }
-        self.has_napped = true;
-        Pause::Nap { us: (waited_us / NAP_PART).clamp(NAP_MIN_US, NAP_MAX_US) }
+        self.napped_us = (waited_us / NAP_PART).clamp(NAP_MIN_US, NAP_MAX_US);
+        Pause::Nap { us: self.napped_us }
     }
 
     /// Returns whether cores are short: this thread has lost its core while it had nothing to do but to poll, twice in a
@@ -264,13 +278,47 @@ mod tests {
             let (mut wait, begin) = (Wait::default(), Instant::now());
             let mut naps = || {
                 let call_ticks = if is_blocking { 1 } else { clock::ticks() };
-                matches!(wait.after_poll(Mode::Auto, (call_ticks, is_blocking), 0), Pause::Nap { .. })
+                matches!(
+                    wait.after_poll(Mode::Auto, (call_ticks, is_blocking), 0),
+                    Pause::Nap { .. }
+                )
             };
-            let napped = std::iter::repeat_with(|| naps() || Duration::from_secs(60) < begin.elapsed())
-                .any(|is_done| is_done);
+            let napped =
+                std::iter::repeat_with(|| naps() || Duration::from_secs(60) < begin.elapsed())
+                    .any(|is_done| is_done);
             is_over.store(true, Ordering::Relaxed);
-            assert!(napped && begin.elapsed() < Duration::from_secs(60), "it never gave its core away");
+            assert!(
+                napped && begin.elapsed() < Duration::from_secs(60),
+                "it never gave its core away"
+            );
         });
+    }
+
+    /// Share of its time that a thread sleeps which polls every 200 ns in a call that waits or in a loop of the program's own.
+    fn slept_share(is_blocking: bool) -> f64 {
+        prepare();
+        let per_us = TICKS_PER_US.load(Ordering::Relaxed);
+        let (mut wait, begin, mut slept_us) = (Wait::default(), 1_000_000, 0);
+        let mut now = begin;
+        for _ in 0..200_000 {
+            let call_ticks = if is_blocking { begin } else { now };
+            now += (per_us / 5).max(1);
+            let pause = wait.after_poll_at(now, Mode::Nap, (call_ticks, is_blocking), 0);
+            if let Pause::Nap { us } = pause {
+                now += us * per_us;
+                slept_us += us;
+            }
+        }
+        (slept_us * per_us) as f64 / (now - begin) as f64
+    }
+
+    /// A program that does a step of its work between two polls took twice as long as with ranks that keep each other from
+    /// their core: it slept at every step.
+    #[test]
+    fn a_loop_of_the_programs_own_is_left_half_of_its_time() {
+        let (waiting, own_loop) = (slept_share(true), slept_share(false));
+        assert!(0.95 < waiting, "{waiting}");
+        assert!((0.4..0.55).contains(&own_loop), "{own_loop}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use fuzz::{FuzzTarget, Mutations, TARGETS};
 use std::path::{Path, PathBuf};
 
 /// Number of mutations tried for each target: some seconds in all.
-const N_MUTATIONS: usize = 2_000;
+const N_MUTATIONS: usize = 1_500;
 /// Number of prefixes tried for each seed: all of a short one.
 const N_BEGINNINGS: usize = 500;
 
