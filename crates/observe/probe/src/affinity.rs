@@ -162,7 +162,7 @@ pub(crate) fn cores_of(tid: c_int) -> Option<Vec<usize>> {
 }
 
 /// Binds a thread to cores that came from a mask; one that has ended needs none.
-fn bind(tid: c_int, cores: &[usize]) -> Result<(), c_int> {
+pub(crate) fn bind(tid: c_int, cores: &[usize]) -> Result<(), c_int> {
     // SAFETY: zeros are an empty mask.
     let mut mask = unsafe { MaybeUninit::<Mask>::zeroed().assume_init() };
     for core in cores {

@@ -250,21 +250,9 @@ fn set_slack(ns: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::affinity;
     use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};
-
-    /// Binds the calling thread to one of the cores that it may use.
-    fn bind_to_one_core() {
-        // SAFETY: sets of cores in local variables.
-        unsafe {
-            let mut cores = std::mem::zeroed::<libc::cpu_set_t>();
-            libc::sched_getaffinity(0, size_of_val(&cores), &raw mut cores);
-            let first = (0..1024).find(|core| libc::CPU_ISSET(*core, &cores)).unwrap();
-            libc::CPU_ZERO(&mut cores);
-            libc::CPU_SET(first, &mut cores);
-            assert_eq!(libc::sched_setaffinity(0, size_of_val(&cores), &raw const cores), 0);
-        }
-    }
 
     /// Polls in the automatic mode beside a thread that needs the core as well, and checks that it gives the core away: a wait of
     /// one call, or a loop of the program around calls that do not wait.
@@ -273,8 +261,14 @@ mod tests {
         prepare();
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            bind_to_one_core();
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            // Also the thread that it starts: 0 is the calling one.
+            let cores = affinity::cores_of(0).unwrap();
+            affinity::bind(0, &cores[..1]).unwrap();
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
             let (mut wait, begin) = (Wait::default(), Instant::now());
             let mut naps = || {
                 let call_ticks = if is_blocking { 1 } else { clock::ticks() };
