@@ -49,7 +49,7 @@ fn check_near(seen: &Efficiencies, expected: &Efficiencies, tolerance: f64) {
 
 fn run(library: Library, ms: &[&str]) -> (Summary, Vec<(f64, f64)>) {
     let program = TestProgram::c("imbalance").built(library);
-    let watched = watch(&library.launch(ms.len(), &program).arg("10").args(ms));
+    let watched = watch(&library.launch(ms.len(), &program).arg("20").args(ms));
     let mut measured = Vec::new();
     for line in watched.ended.stdout.lines() {
         let (useful, elapsed) = line.split_once(' ').expect("two numbers for each rank");
