@@ -114,6 +114,11 @@ def pairs(measurements, case, options):
     program, library, cell, _ = case
     variants = ["bare", *(variant for variant in options.variants if cell.name in SINGLE.get(variant, [cell.name]))]
     alone = alone_s(measurements, case)
+    have = lambda variant: len(measurements.of(program, library, cell, variant))
+    late = [variant for variant in variants if have(variant) == 0 and options.pairs <= have("bare")]
+    if late:
+        print(f"{program['name']}, {library.name}, {cell.name}: bare was measured before {', '.join(late)}, not in turn; "
+              f"take its rows out of {options.kept / 'runs.jsonl'} to measure both again", flush=True)
     while "learnt" in variants and len(measurements.of(program, library, cell, "learning")) < N_LEARNING:
         measurements.run(case, "learning", alone)
     for number in range(options.pairs):
