@@ -188,7 +188,7 @@ def prefix(variant, sintonia, folder):
 
 
 def state(variant, case, options):
-    """The user's folder for state, where profiles are: an empty one for each run, but for those that learn or have learnt."""
+    """The user's folder for state, where profiles are: one that stays empty, but for runs that learn or have learnt."""
     program, library, cell, _ = case
     name = f"{program['name']}-{library.name}-{cell.name}".replace(" ", "-") if variant in ("learning", "learnt") else "none"
     return {"XDG_STATE_HOME": str(options.kept / "learnt" / name)}

@@ -1,5 +1,6 @@
 """The page of this experiment: where tuning loses, the bars, a table for each library, and the picture."""
 import math
+import statistics
 import sys
 
 import cells
@@ -39,6 +40,18 @@ def of_library(rows, library):
     for program in dict.fromkeys(row["program"] for row in here):
         at = {row["cell"]: row for row in here if row["program"] == program}
         lines.append([program, *(f"{at[cell]['bare_s']:.2f} s: {ratio(at[cell])}" if cell in at else "" for cell in cells.CELLS)])
+    return lines
+
+
+def in_short(rows):
+    """A line for each library and cell: programs, how many are at least 1.4 times as fast, and tuned over bare of all."""
+    lines = []
+    for library in NAMES:
+        for cell in cells.CELLS:
+            ratios = [row["ratio"] for row in rows if (row["library"], row["cell"], row["variant"]) == (library, cell, "tune")]
+            if ratios:
+                figures = judged.geometric(ratios), statistics.median(ratios), min(ratios), max(ratios)
+                lines.append([NAMES[library], cell, str(len(ratios)), str(sum(1.4 <= 1 / ratio for ratio in ratios)), *(f"{figure:.3f}" for figure in figures)])
     return lines
 
 
@@ -103,8 +116,7 @@ def number(text):
 def with_earlier(path, rows):
     """These rows, and those of a table for what was not measured again, in the order of programs and libraries."""
     measured = {key(row) for row in rows}
-    earlier = [{name: field if name == "noise_percent" else number(field) for name, field in row.items()}
-               for row in (tables.read(path) if path.exists() else [])]
+    earlier = [{name: number(field) for name, field in row.items()} for row in (tables.read(path) if path.exists() else [])]
     names, libraries, places = list(programs.described()[0]), list(NAMES), list(cells.CELLS)
     place = lambda row: (libraries.index(row["library"]), names.index(row["program"]), places.index(row["cell"]), row["variant"] != "tune")
     return sorted([*rows, *(row for row in earlier if key(row) not in measured and row["program"] in names)], key=place)
@@ -124,6 +136,7 @@ def write(here, runs):
     for bar in bars:
         print(": ".join(bar))
     page = here / "README.md"
+    tables.fill(page, "short", ["library", "cell", "programs", "1.4 times as fast", "geometric mean", "median", "best", "worst"], in_short(rows))
     tables.fill(page, "lost", COLUMNS, sorted(map(shown, lost)))
     tables.fill(page, "bars", ["bar", "limit", "measured", "held"], bars)
     for library in NAMES:

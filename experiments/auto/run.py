@@ -119,11 +119,11 @@ def pairs(measurements, case, options):
     if late:
         print(f"{program['name']}, {library.name}, {cell.name}: bare was measured before {', '.join(late)}, not in turn; "
               f"take its rows out of {options.kept / 'runs.jsonl'} to measure both again", flush=True)
-    while "learnt" in variants and len(measurements.of(program, library, cell, "learning")) < N_LEARNING:
+    while "learnt" in variants and have("learning") < N_LEARNING:
         measurements.run(case, "learning", alone)
     for number in range(options.pairs):
         for variant in variants if number % 2 == 0 else reversed(variants):
-            if len(measurements.of(program, library, cell, variant)) <= number:
+            if have(variant) <= number:
                 measurements.run(case, variant, alone)
 
 

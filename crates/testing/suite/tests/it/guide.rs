@@ -30,8 +30,8 @@ fn sections() -> Vec<(String, Vec<String>)> {
     sections.filter(|(_, commands): &(String, Vec<String>)| !commands.is_empty()).collect()
 }
 
-/// What projects below a folder are built with: the library without optimization, since they compute little here, and the
-/// test of a project made by `sintonia new` builds it as it is shipped.
+/// What projects below a folder are built with: the library without optimization, since they compute little here; another
+/// test builds such a project for release.
 const CARGO_CONFIG: &str = "[profile.dev.package.\"*\"]\nopt-level = 0\n";
 
 /// Folder like the root of the repository, with the commands that the guide names.
