@@ -28,6 +28,8 @@ pub(crate) struct Environment {
     pub(crate) trace: bool,
     /// True if ranks are to listen for orders.
     pub(crate) tune: bool,
+    /// True if they go on without waiting for the first ones.
+    pub(crate) is_undescribed: bool,
     /// Way of sampling call paths.
     pub(crate) sample: &'static str,
     /// Names of the levers that may be set, with commas; and whether sums or numbers of threads may change by them.
@@ -62,10 +64,13 @@ impl Environment {
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
             (place::SAMPLE, self.sample.into()),
         ];
-        let allowed =
-            [(place::TUNE_SUMS, self.tune_sums), (place::TUNE_THREADS, self.tune_threads)];
-        let allowed = allowed.into_iter().filter(|(_, is_allowed)| *is_allowed);
-        variables.extend(allowed.map(|(name, _)| (name, OsString::from("1"))));
+        let optional = [
+            (place::UNDESCRIBED, self.is_undescribed),
+            (place::TUNE_SUMS, self.tune_sums),
+            (place::TUNE_THREADS, self.tune_threads),
+        ];
+        let set = optional.into_iter().filter(|(_, is_set)| *is_set);
+        variables.extend(set.map(|(name, _)| (name, OsString::from("1"))));
         if !self.levers.is_empty() {
             variables.push((place::LEVERS, self.levers.clone().into()));
         }
@@ -179,6 +184,7 @@ mod tests {
             out: "/out".into(),
             trace: true,
             tune: false,
+            is_undescribed: false,
             sample: "events",
             levers: String::new(),
             tune_sums: false,

@@ -159,6 +159,7 @@ impl Observation {
         let n_records = n_records(options, tuning.as_ref());
         // Attached ranks must listen, too: otherwise they could not be told to detach.
         let tune = tuning.is_some() || subject.origin == SubjectOrigin::Attached;
+        let is_undescribed = tuning.as_ref().is_some_and(|tuning| !tuning.is_described);
         let tuning = tuning.map(|tuning| tuning.into_options(options.trace));
         let server =
             serve((options, tuning), (run, secret.clone()), record, (facts, subject.origin))
@@ -173,6 +174,7 @@ impl Observation {
             out: record.dir().to_owned(),
             trace: options.trace,
             tune,
+            is_undescribed,
             sample: options.sample.name(),
             levers: levers::names(&options.tuner.levers),
             tune_sums: options.tuner.levers.tune_sums,

@@ -26,6 +26,8 @@ pub(crate) struct Tuning {
     pub(crate) plan: TuningPlan,
     /// Sentence about which description was found; `None` if one was named.
     pub(crate) origin: Option<String>,
+    /// True if something of the program is described or probed.
+    pub(crate) is_described: bool,
     tunlets: Vec<Box<dyn Tunlet>>,
     mode: TuningMode,
     options: Options,
@@ -66,7 +68,16 @@ impl Tuning {
         };
         let (n_window, action_timeout_s) = (tuner.trial_iterations.into(), tuner.action_timeout);
         let options = Options { n_window, action_timeout_s, ..Options::default() };
-        Ok(Some(Self { application, plan, origin, tunlets, mode, options, seeks_iterations }))
+        Ok(Some(Self {
+            application,
+            plan,
+            origin,
+            is_described: needs_program,
+            tunlets,
+            mode,
+            options,
+            seeks_iterations,
+        }))
     }
 
     /// Begins with what earlier runs taught about levers.
@@ -79,7 +90,7 @@ impl Tuning {
     ///
     /// If `every_passage` is set, single passages of functions named on the command line are kept, else only their sums.
     pub(crate) fn into_options(self, every_passage: bool) -> TuningOptions {
-        let Self { application, plan, tunlets, mode, options, seeks_iterations, origin: _ } = self;
+        let Self { application, plan, tunlets, mode, options, seeks_iterations, .. } = self;
         let seeks_iterations =
             seeks_iterations || mode != TuningMode::Observe && !tunlets.is_empty();
         TuningOptions { application, plan, tunlets, mode, options, seeks_iterations, every_passage }

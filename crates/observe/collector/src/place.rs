@@ -24,6 +24,8 @@ pub const OUT: &str = "SINTONIA_OUT";
 pub const TRACE: &str = "SINTONIA_TRACE";
 /// `1` if processes take orders.
 pub const TUNE: &str = "SINTONIA_TUNE";
+/// `1` if nothing of the program is described, so that nothing has to be ready when `MPI_Init` ends.
+pub const UNDESCRIBED: &str = "SINTONIA_UNDESCRIBED";
 /// `events` if processes are sampled by performance events, `auto` if else by signals, `signals` if by signals alone.
 pub const SAMPLE: &str = "SINTONIA_SAMPLE";
 /// Names of the levers that may be set, with commas.

@@ -1,7 +1,8 @@
 //! Execution of the collector's orders in this process: probes are installed and removed, the program is changed.
 //!
-//! In `MPI_Init` the program's own thread executes orders until the plan for the start is done. From then
-//! on a control thread does; it sleeps until the collector rings the bell, and ends with monitoring.
+//! In `MPI_Init` the program's own thread executes orders until the plan for the start is done, where something of the
+//! program is described. From then on a control thread does; it sleeps until the collector rings the bell, and ends with
+//! monitoring.
 //!
 //! # Invariants
 //! - The program waits for us in `MPI_Init` and in `MPI_Finalize` only, both with a time limit.

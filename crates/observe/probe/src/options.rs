@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) is_traced: bool,
     /// Whether the process executes orders.
     pub(crate) is_tuned: bool,
+    /// Whether `MPI_Init` waits for the first orders.
+    pub(crate) waits_for_plan: bool,
     /// Whether the process takes samples of itself.
     pub(crate) self_sampling: SelfSampling,
     /// Name of the mode of waiting in MPI from the start on.
@@ -90,6 +92,7 @@ impl Options {
             n_records: if is_traced || is_tuned { n_records } else { 0 },
             is_traced,
             is_tuned,
+            waits_for_plan: !is_set("SINTONIA_UNDESCRIBED"),
             self_sampling: match text("SINTONIA_SAMPLE").as_deref() {
                 Some("signals") => SelfSampling::Always,
                 Some("auto") => SelfSampling::WithoutEvents,

@@ -112,7 +112,9 @@ fn start(identity: &Identity) -> bool {
     sampling::start(process);
     process.publish();
     if let Some(mut control) = control {
-        control.listen_at_start();
+        if process.options.waits_for_plan {
+            control.listen_at_start();
+        }
         control.go_on_in_thread(&process.segment);
         note_end_of_init(process);
     }

@@ -9,6 +9,8 @@ use events::{Rank, Value};
 pub(super) struct ChangeInProgress {
     pub(super) decision: u64,
     pub(super) point: usize,
+    /// Time at which it was decided, in s.
+    pub(super) decided_s: f64,
     /// Value that was set at every passage before this decision.
     pub(super) held: Option<Value>,
     /// Sentence of a rank about what is done; else empty.

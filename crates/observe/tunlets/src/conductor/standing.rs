@@ -52,7 +52,8 @@ impl Standing {
         let change = |(point, kept): (usize, Kept)| {
             let Kept { decision, held, old, .. } = kept;
             let state = ChangeState::Applied { old, at_s: (0.0, 0.0) };
-            ChangeInProgress { decision, point, held, note: String::new(), unsaid: None, state }
+            let (decided_s, note) = (0.0, String::new());
+            ChangeInProgress { decision, point, decided_s, held, note, unsaid: None, state }
         };
         Some(Turn::of(slot, of_slot.map(change).collect()))
     }

@@ -125,7 +125,15 @@ impl Conductor {
                 let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
                 let action = self.act(now_s, (point, Coverage::AllOrNone), &values, repeats);
                 let (held, state) = (self.held[point], ChangeState::Doing(action));
-                Some(ChangeInProgress { decision, point, held, note: String::new(), unsaid, state })
+                Some(ChangeInProgress {
+                    decision,
+                    point,
+                    decided_s: now_s,
+                    held,
+                    note: String::new(),
+                    unsaid,
+                    state,
+                })
             }
         }
     }
@@ -221,9 +229,11 @@ impl Conductor {
                 iteration: self.iterations.number_at(last_s),
             },
         );
-        self.iterations.note_change(last_s);
-        let is_repeated = self.application.tuning_points[change.point].is_repeated;
-        self.held[change.point] = is_repeated.then_some(first.new);
+        let point = &self.application.tuning_points[change.point];
+        // A lever is not set in one moment: while memory is moved, the program is slower.
+        let is_lever = point.change.lever().is_some();
+        let first_s = if is_lever { first_s.min(change.decided_s) } else { first_s };
+        self.held[change.point] = point.is_repeated.then_some(first.new);
         tell_change(self, (slot, change.point), &first, true);
         let old = done.iter().map(|done| (done.rank, done.old)).collect();
         ChangeState::Applied { old, at_s: (first_s, last_s) }
@@ -309,7 +319,9 @@ impl Conductor {
             let first_s = held.iter().map(|held| held.0).fold(f64::INFINITY, f64::min);
             let last_s = held.iter().map(|held| held.1).fold(f64::NEG_INFINITY, f64::max);
             let limit = held.iter().map(|held| held.2).fold(f64::INFINITY, f64::min);
-            Trial::new(&self.iterations, (first_s, last_s), limit)
+            let trial = Trial::new(&self.iterations, (first_s, last_s), limit);
+            self.iterations.note_change(last_s);
+            trial
         });
         match trial.look(&self.iterations, &self.options) {
             TrialProgress::Open => turn.trial = Some(trial),

@@ -95,7 +95,7 @@ fn kept_memory_is_given_back() {
 }
 
 #[test]
-fn only_pages_that_were_asked_for_are_taken_back() {
+fn pages_are_made_huge_and_only_those_that_were_asked_for_are_taken_back() {
     let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let job = Mpich4.launch(N_RANKS, &TestProgram::c("page_marks").built(Mpich4));
     if !setting.is_ok_and(|setting| setting.contains("[madvise]")) {
@@ -103,10 +103,10 @@ fn only_pages_that_were_asked_for_are_taken_back() {
         return;
     }
     let mut tuned = Tuned::start(&job, "huge-pages");
-    tuned.wait_for("-- hg nh");
-    tuned.wait_for("hg hg nh");
+    tuned.wait_for("-- HG nh");
+    tuned.wait_for("HG HG nh");
     tuned.off();
-    tuned.wait_for("nh hg nh");
+    tuned.wait_for("nh HG nh");
     check_said(&tuned.decisions(true), "those that are huge stay until they are freed");
 }
 

@@ -1,14 +1,16 @@
 //! Levers that wait until it is known what an iteration is.
 
 use super::simulation::{Script, Scripted};
-use crate::conductor::{Conductor, Input, IterationSource, Options, Output};
+use crate::conductor::{
+    ActionDone, ActionReport, Conductor, Input, IterationSource, Options, Output,
+};
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningMode};
 use events::{Lever, Rank, Value};
 use std::sync::{Arc, Mutex};
 
-/// Returns what is recorded about a lever that is wanted before iterations are known, and at the end.
-fn story(source: IterationSource) -> (Vec<String>, Vec<String>) {
+/// Conductor of a lever, and the script of its tunlet.
+fn begun(source: IterationSource) -> (Conductor, Arc<Mutex<Script>>) {
     let mut application = Application::default();
     application.add_levers(&[Lever::Memory]);
     let script = Arc::new(Mutex::new(Script::default()));
@@ -18,6 +20,12 @@ fn story(source: IterationSource) -> (Vec<String>, Vec<String>) {
     let mut conductor = Conductor::new(application, tunlets, TuningMode::Tune, options);
     conductor.hear(0.0, Input::Iterations(source));
     conductor.hear(0.0, Input::RankAppeared { rank: Rank(0), n_ranks: 1 });
+    (conductor, script)
+}
+
+/// Returns what is recorded about a lever that is wanted before iterations are known, and at the end.
+fn story(source: IterationSource) -> (Vec<String>, Vec<String>) {
+    let (mut conductor, script) = begun(source);
     script.lock().unwrap().decisions.push_back((0, Value::Int(1)));
     let told = told(&conductor.hear(1.0, Input::Tick));
     (told, self::told(&conductor.finish(2.0)))
@@ -41,4 +49,49 @@ fn a_lever_waits_for_iterations_and_is_declined_at_the_end() {
     let why = "its effect could not be measured: nothing repeats".to_owned();
     let unknown = IterationSource::Unknown("nothing repeats".to_owned());
     assert_eq!(story(unknown), (vec![why], Vec::new()));
+}
+
+/// Effect of a lever on iterations of 10 ms, which take `meanwhile_s` while it is being set, and `after_s` later.
+fn effect(meanwhile_s: f64, after_s: f64) -> f64 {
+    let text = "found".to_owned();
+    let source = IterationSource::Found { text, duration_s: 0.01, calls: None };
+    let (mut conductor, script) = begun(source);
+    let mut now_s = 1.0;
+    let mut said = Vec::new();
+    let pass = |conductor: &mut Conductor, now_s: &mut f64, duration_s: f64, n: u32| {
+        let mut said = Vec::new();
+        for _ in 0..n {
+            let start_s = *now_s;
+            *now_s += duration_s;
+            let ended = Input::IterationEnded { start_s, end_s: *now_s, work: 1.0 };
+            said.extend(conductor.hear(*now_s, ended));
+        }
+        said
+    };
+    pass(&mut conductor, &mut now_s, 0.01, 200);
+    script.lock().unwrap().decisions.push_back((0, Value::Int(1)));
+    conductor.hear(now_s, Input::Tick);
+    let report = |report| Input::Report { action: 1, rank: Rank(0), report };
+    let (old, new) = (Value::Int(0), Value::Int(1));
+    let ready = ActionReport::Ready { n_hits: 0, old, note: String::new() };
+    conductor.hear(now_s, report(ready));
+    pass(&mut conductor, &mut now_s, meanwhile_s, 40);
+    let done = ActionDone { rank: Rank(0), time_s: now_s, hit: 0, old, new };
+    said.extend(conductor.hear(now_s, report(ActionReport::Done(done))));
+    said.extend(pass(&mut conductor, &mut now_s, after_s, 200));
+    let change = |output: &Output| match output {
+        Output::Record(line) => match &line.what {
+            TuningEvent::Effect { effect, .. } => Some(effect.change),
+            _ => None,
+        },
+        _ => None,
+    };
+    said.iter().find_map(change).expect("the trial was judged")
+}
+
+#[test]
+fn what_setting_a_lever_costs_is_not_what_it_changes() {
+    assert!(effect(0.01, 0.01).abs() < 0.01);
+    assert!(effect(0.02, 0.01).abs() < 0.01);
+    assert!((effect(0.02, 0.009) + 0.1).abs() < 0.01);
 }
