@@ -31,10 +31,12 @@ class Cell:
     cores_share: float = 1.0
     quota_share: float = 1.0
     is_loaded: bool = False
+    is_long: bool = False
 
 
 CELLS = {cell.name: cell for cell in (
     Cell("cores", "a rank on each core"),
+    Cell("long", "the same, for about ten seconds", is_long=True),
     Cell("over", "four ranks per core", ranks_per_core=4),
     Cell("hybrid", "a rank on each core, two threads each", threads=2),
     Cell("foreign", "half the run beside a busy loop on each core", is_loaded=True),
@@ -51,16 +53,17 @@ def shape(program, cell):
     """Ranks and threads of the program in this cell; None where it is not run so."""
     if cell.name not in program.get("cells", [cell.name]):
         return None
-    if cell.threads > 1 and not program.get("hybrid"):
+    if cell.threads > 1 and not program.get("hybrid") or cell.is_long and "longer" not in program:
         return None
     ranks = programs.accepted(program, cell.ranks_per_core * len(cores()))
     return None if cell.cores_share < 1 and ranks <= cell.cores_share * len(cores()) else (ranks, cell.threads)
 
 
-def is_slow_bare(library, cell):
-    """Whether ranks that wait keep others from their cores, so that shorter inputs are used: Open MPI gives cores away where its
-    launcher knows that they are short."""
-    return cell.cores_share < 1 or (1 < cell.ranks_per_core and not library.is_open_mpi)
+def inputs(library, cell):
+    """Name of the inputs: shorter where ranks that wait keep others from their cores. Open MPI gives cores away where its launcher knows
+    that they are short."""
+    is_slow_bare = cell.cores_share < 1 or (1 < cell.ranks_per_core and not library.is_open_mpi)
+    return "shorter" if is_slow_bare else "longer" if cell.is_long else "values"
 
 
 def launch(library, cell, ranks, threads):
@@ -198,10 +201,9 @@ def measure(case, variant, options, alone_s):
     """A row: one run of a case (program, library, cell, its folder) with or without Sintonia."""
     program, library, cell, place = case
     ranks, threads = shape(program, cell)
-    is_short = is_slow_bare(library, cell)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=options.kept))
     try:
-        words, files = programs.run_of(program, library, place, (ranks, threads), is_short)
+        words, files = programs.run_of(program, library, place, (ranks, threads), inputs(library, cell))
         for name, text in files.items():
             (folder / name).write_text(text.lstrip("\n"))
         allowed = set(cores()[:max(1, round(cell.cores_share * len(cores())))])

@@ -75,11 +75,11 @@ def filled(text, names):
     return re.sub(r"\{([^{}]+)\}", lambda found: str(eval(found[1], {"str": str, "round": round}, names)), text)
 
 
-def run_of(program, library, folder, shape, is_short):
-    """Words of the program, and the texts of its files, for a run of a shape: ranks and threads."""
+def run_of(program, library, folder, shape, inputs):
+    """Words of the program, and the texts of its files, for a run of a shape (ranks and threads) with these inputs."""
     ranks, threads = shape
     px, py, pz = grid(ranks)
-    names = {**program["values"], **(program.get("shorter", {}) if is_short else {}), "ranks": ranks, "threads": threads,
+    names = {**program["values"], **program.get(inputs, {}), "ranks": ranks, "threads": threads,
              "cube": round(ranks ** (1 / 3)), "px": px, "py": py, "pz": pz, "here": folder,
              "family": library.family}
     files = {name: filled(text, names) for name, text in program.get("files", {}).items()}
