@@ -10,7 +10,7 @@ import programs
 sys.path.insert(0, str(programs.HERE.parent / "common"))
 import tables  # noqa: E402
 
-COLORS = {"cores": "#2f6f9f", "over": "#b0563b", "hybrid": "#2d8a5f", "foreign": "#7a4fa3", "quota": "#8a7a2d", "cpuset": "#777777"}
+COLORS = {"cores": "#2f6f9f", "long": "#3fa7a0", "over": "#b0563b", "hybrid": "#2d8a5f", "foreign": "#7a4fa3", "quota": "#8a7a2d", "cpuset": "#777777"}
 NAMES = {"openmpi4": "Open MPI 4", "mpich4": "MPICH 4", "openmpi5": "Open MPI 5", "mpich5": "MPICH 5"}
 WIDE, LINE, LEFT, TOP = 230, 18, 150, 70
 LOW, HIGH = 0.02, 4.0
@@ -84,7 +84,7 @@ def draw(path, rows):
     parts += [text(LEFT - 10, TOP + LINE * (at + 0.5) + 4, name, "end") for at, name in enumerate(names)]
     for at, library in enumerate(libraries):
         parts += panel([row for row in rows if row["library"] == library], names, library, LEFT + at * (WIDE + 30))
-    size = f"{max(LEFT + len(libraries) * (WIDE + 30), LEFT + 330 + 720)} {TOP + LINE * len(names) + 20}"
+    size = f"{max(LEFT + len(libraries) * (WIDE + 30), LEFT + 330 + 840)} {TOP + LINE * len(names) + 20}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
     path.write_text("\n".join([head, *parts, "</svg>\n"]))
 

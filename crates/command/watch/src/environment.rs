@@ -14,9 +14,19 @@ const FORWARD: &str = "SINTONIA_FORWARD";
 const SANITIZER: &str = "ASAN_OPTIONS";
 const ASAN_ALLOW_PRELOAD: &str = "verify_asan_link_order=0";
 
+/// Whether ranks take orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// They take none.
+    None,
+    /// They wait for the first ones in `MPI_Init`.
+    Awaited,
+    /// They take them, but go on at once, since nothing of the program is described.
+    Later,
+}
+
 /// Settings that ranks need.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a variable of its own")]
 pub(crate) struct Environment {
     pub(crate) library: PathBuf,
     pub(crate) run: String,
@@ -26,10 +36,7 @@ pub(crate) struct Environment {
     pub(crate) secret: String,
     pub(crate) out: PathBuf,
     pub(crate) trace: bool,
-    /// True if ranks are to listen for orders.
-    pub(crate) tune: bool,
-    /// True if they go on without waiting for the first ones.
-    pub(crate) is_undescribed: bool,
+    pub(crate) orders: Orders,
     /// Way of sampling call paths.
     pub(crate) sample: &'static str,
     /// Names of the levers that may be set, with commas; and whether sums or numbers of threads may change by them.
@@ -61,11 +68,11 @@ impl Environment {
             (place::THREADS, self.threads.to_string().into()),
             (place::LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
-            (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
+            (place::TUNE, if self.orders == Orders::None { "0".into() } else { "1".into() }),
             (place::SAMPLE, self.sample.into()),
         ];
         let optional = [
-            (place::UNDESCRIBED, self.is_undescribed),
+            (place::UNDESCRIBED, self.orders == Orders::Later),
             (place::TUNE_SUMS, self.tune_sums),
             (place::TUNE_THREADS, self.tune_threads),
         ];
@@ -183,8 +190,7 @@ mod tests {
             secret: "s".to_owned(),
             out: "/out".into(),
             trace: true,
-            tune: false,
-            is_undescribed: false,
+            orders: Orders::None,
             sample: "events",
             levers: String::new(),
             tune_sums: false,

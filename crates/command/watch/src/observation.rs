@@ -1,7 +1,7 @@
 //! Observation of a program: its record, server, collector and variables.
 
 use super::collector::LocalCollector;
-use super::environment::{Environment, find_library, interface_addresses, reachable};
+use super::environment::{Environment, Orders, find_library, interface_addresses, reachable};
 use super::listening::{self, CommandFacts};
 use super::record;
 use super::tuning::Tuning;
@@ -157,9 +157,13 @@ impl Observation {
     ) -> anyhow::Result<(Server, LocalCollector, Variables)> {
         let secret = Secret::from_bytes(place::random()?);
         let n_records = n_records(options, tuning.as_ref());
-        // Attached ranks must listen, too: otherwise they could not be told to detach.
-        let tune = tuning.is_some() || subject.origin == SubjectOrigin::Attached;
-        let is_undescribed = tuning.as_ref().is_some_and(|tuning| !tuning.is_described);
+        let orders = match &tuning {
+            Some(tuning) if tuning.is_described => Orders::Awaited,
+            Some(_) => Orders::Later,
+            // Attached ranks must listen, too: otherwise they could not be told to detach.
+            None if subject.origin == SubjectOrigin::Attached => Orders::Later,
+            None => Orders::None,
+        };
         let tuning = tuning.map(|tuning| tuning.into_options(options.trace));
         let server =
             serve((options, tuning), (run, secret.clone()), record, (facts, subject.origin))
@@ -173,8 +177,7 @@ impl Observation {
             secret: secret.to_hex(),
             out: record.dir().to_owned(),
             trace: options.trace,
-            tune,
-            is_undescribed,
+            orders,
             sample: options.sample.name(),
             levers: levers::names(&options.tuner.levers),
             tune_sums: options.tuner.levers.tune_sums,

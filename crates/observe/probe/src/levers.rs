@@ -61,7 +61,7 @@ pub(crate) fn check(lever: Lever, value: i64) -> Result<(), String> {
         _ if value == 0 => Ok(()),
         Lever::Waiting => waiting_applies(),
         Lever::Memory => memory::applies(),
-        Lever::HugePages => huge_pages::applies(),
+        Lever::HugePages => huge_pages::ready(),
         Lever::Binding => binding::applies(),
         Lever::Threads => idling::applies(),
         Lever::Collectives => collectives::applies(value),

@@ -10,41 +10,72 @@ use events::usage::mappings::{Mapping, PageAdvice, Span, common, mappings};
 use std::ffi::c_int;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// Smallest mapping that is worth it, in bytes.
 const BYTES_MIN: usize = 4 << 20;
 /// Size of a huge page, which is filled before the small ones are freed, in bytes.
 const PAGE_BYTES: usize = 2 << 20;
-/// Memory that is made huge at once when that is asked for, in bytes.
-const FIRST_BYTES: usize = 1 << 30;
-/// The same at each later look, until all of it is huge.
-const NEXT_BYTES: usize = 256 << 20;
+/// Share of the processor time so far in which memory may be made huge before the lever is set: one in so many parts. How
+/// long that takes depends on the node: in a virtual machine, whose host has to find the memory, ten times as long.
+const READY_SHARE: u32 = 25;
+/// Processor time in which new memory is made huge at each look while the lever is set.
+const NEXT: Duration = Duration::from_millis(40);
 /// Size of the smallest pages, in bytes.
 const SMALL_PAGE_BYTES: usize = 4096;
 /// Advice to make pages huge now, since Linux 6.1.
 const COLLAPSE: c_int = 25;
-/// Share of the time in which new memory may be looked for and made huge: one in so many parts.
+/// Share of the time in which new memory may be looked for: one in so many parts.
 const LOOK_SHARE: u32 = 50;
 
 /// Memory that was asked for by us.
 struct Asked {
     /// It is to have huge pages.
     huge: Vec<Span>,
-    /// Part of it that was not made huge yet.
+    /// Part of it that is new, and was not made huge yet.
     left: Vec<Span>,
     /// It no longer is to have huge pages.
     small: Vec<Span>,
     /// Time before which new memory is not looked for.
     next_look: Option<Instant>,
+    /// Processor time that went into making memory huge before the lever was set.
+    spent: Duration,
 }
 
-static ASKED: Mutex<Asked> =
-    Mutex::new(Asked { huge: Vec::new(), left: Vec::new(), small: Vec::new(), next_look: None });
+static ASKED: Mutex<Asked> = Mutex::new(Asked {
+    huge: Vec::new(),
+    left: Vec::new(),
+    small: Vec::new(),
+    next_look: None,
+    spent: Duration::ZERO,
+});
+
+/// Makes the memory huge that the lever is to be set for, so that its trial compares all of it; the mark that would tell
+/// the system to go on comes with the lever.
+///
+/// # Errors
+/// A sentence why the lever does not apply, or that there was too little time; what is huge stays so, and the next call goes on.
+pub(super) fn ready() -> Result<(), String> {
+    applies()?;
+    let mut asked = lock();
+    let begin = cpu_time(libc::CLOCK_THREAD_CPUTIME_ID);
+    let of_process = cpu_time(libc::CLOCK_PROCESS_CPUTIME_ID);
+    let time = (of_process / READY_SHARE).saturating_sub(asked.spent);
+    let mut wanted = large_and_free(&look());
+    make_huge(&mut wanted, time);
+    asked.spent += cpu_time(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(begin);
+    match wanted.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "to move its memory to huge pages takes more than {} % of the processor time so far; it goes on later",
+            100 / READY_SHARE
+        )),
+    }
+}
 
 /// Returns whether advice about huge pages has an effect, and pages of which only a part is used find room.
-pub(super) fn applies() -> Result<(), String> {
+fn applies() -> Result<(), String> {
     let text = std::fs::read_to_string(SETTING).unwrap_or_default();
     match () {
         () if text.contains("[madvise]") => {}
@@ -75,9 +106,9 @@ pub(super) fn set(is_on: bool) {
     let known = asked.look();
     if is_on {
         asked.ask(&known);
-        let looked = begin.elapsed();
-        asked.make_huge(FIRST_BYTES);
-        asked.next_look = Instant::now().checked_add(LOOK_SHARE * looked);
+        // What there is was made huge before.
+        asked.left.clear();
+        asked.next_look = begin.checked_add(LOOK_SHARE * begin.elapsed());
     } else {
         asked.take_back();
     }
@@ -91,9 +122,17 @@ pub(super) fn renew() {
         let mut asked = lock();
         let known = asked.look();
         asked.ask(&known);
-        asked.make_huge(NEXT_BYTES);
         asked.next_look = begin.checked_add(LOOK_SHARE * begin.elapsed());
+        make_huge(&mut asked.left, NEXT);
     }
+}
+
+/// Processor time so far, of the process or of the calling thread.
+fn cpu_time(clock: libc::clockid_t) -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills the time.
+    unsafe { libc::clock_gettime(clock, &raw mut now) };
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
 fn lock() -> MutexGuard<'static, Asked> {
@@ -119,41 +158,42 @@ impl Asked {
     }
 
     fn ask(&mut self, known: &[Mapping]) {
-        let large = |it: &&Mapping| it.advice == PageAdvice::None && BYTES_MIN <= it.n_bytes();
-        let mut new: Vec<Span> = known.iter().filter(large).map(|it| it.span).collect();
+        let mut new = large_and_free(known);
         new.append(&mut self.small);
         advise_all(&new, libc::MADV_HUGEPAGE);
         self.left.extend_from_slice(&new);
         self.huge.append(&mut new);
     }
 
-    /// Makes pages huge of so many bytes at most; the rest comes later.
-    fn make_huge(&mut self, n_bytes: usize) {
-        let mut n_left = n_bytes / PAGE_BYTES;
-        while 0 < n_left
-            && let Some((first, end)) = self.left.pop()
-        {
-            let first = first.next_multiple_of(PAGE_BYTES);
-            let pages = (first..end).step_by(PAGE_BYTES).take_while(|at| at + PAGE_BYTES <= end);
-            for page in pages.filter(|page| is_used(*page)) {
-                if n_left == 0 {
-                    self.left.push((page, end));
-                    break;
-                }
-                n_left -= 1;
-                if collapse(page) == Err(libc::ENOMEM) {
-                    // The system has no huge pages left.
-                    self.left.clear();
-                    return;
-                }
-            }
-        }
-    }
-
     fn take_back(&mut self) {
         advise_all(&self.huge, libc::MADV_NOHUGEPAGE);
         self.small.append(&mut self.huge);
         self.left.clear();
+    }
+}
+
+/// Returns the large mappings of which nobody has asked anything.
+fn large_and_free(known: &[Mapping]) -> Vec<Span> {
+    let is_wanted = |it: &&Mapping| it.advice == PageAdvice::None && BYTES_MIN <= it.n_bytes();
+    known.iter().filter(is_wanted).map(|it| it.span).collect()
+}
+
+/// Makes the pages of spans huge for so much processor time; leaves the spans that are not done.
+fn make_huge(spans: &mut Vec<Span>, time: Duration) {
+    let now = || cpu_time(libc::CLOCK_THREAD_CPUTIME_ID);
+    let deadline = now() + time;
+    while let Some((first, end)) = spans.pop() {
+        let first = first.next_multiple_of(PAGE_BYTES);
+        let pages = (first..end).step_by(PAGE_BYTES).take_while(|at| at + PAGE_BYTES <= end);
+        for page in pages {
+            if deadline <= now() {
+                return spans.push((page, end));
+            }
+            if is_used(page) && collapse(page) == Err(libc::ENOMEM) {
+                // The system has no huge pages left.
+                return spans.clear();
+            }
+        }
     }
 }
 
