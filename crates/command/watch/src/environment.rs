@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn ranks_are_told_whether_orders_come_and_are_worth_a_wait() {
+        for (orders, expected) in [
+            (Orders::None, ("0", None)),
+            (Orders::Awaited, ("1", None)),
+            (Orders::Later, ("1", Some("1"))),
+        ] {
+            let variables = Environment { orders, ..environment() }.variables(|_| None);
+            let of = |name: &str| variables.iter().find(|(known, _)| known == name)?.1.to_str();
+            assert_eq!((of("SINTONIA_TUNE").unwrap(), of("SINTONIA_UNDESCRIBED")), expected);
+        }
+    }
+
+    #[test]
     fn what_the_user_set_stays() {
         check(&[], "LD_PRELOAD", "/lib/libsintonia.so");
         check(&[("LD_PRELOAD", "")], "LD_PRELOAD", "/lib/libsintonia.so");

@@ -1,7 +1,7 @@
 //! Levers: changes to this process that need nothing of the program, carried out by the control thread.
 //!
 //! # Invariants
-//! - A lever that is at 0 costs the program nothing.
+//! - A lever that is at 0 costs the program nothing; before huge pages are set, memory is moved for a bounded time.
 //! - A lever is set back when its action is undone, when nobody decides any more, and before `MPI_Finalize`.
 //! - The control thread does all the work: no call of the program waits for a lever.
 //!
@@ -45,7 +45,7 @@ pub(crate) fn is_any_set() -> bool {
     VALUES.iter().any(|value| value.load(Ordering::Relaxed) != 0)
 }
 
-/// Checks that a lever can get a value.
+/// Checks that a lever can get a value, and gets ready for what takes long.
 ///
 /// # Errors
 /// The reason why it does not apply to this process.

@@ -18,7 +18,7 @@ use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
 
-pub(crate) use sampler::make_room_for_files;
+pub(crate) use sampler::{clock_ns, make_room_for_files};
 
 /// State of a monitored thread. Only that thread accesses it.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "advice to the system about memory")]
 
 use super::limits;
+use crate::thread;
 use events::usage::mappings::{Mapping, PageAdvice, Span, common, mappings};
 use std::ffi::c_int;
 use std::io;
@@ -18,9 +19,11 @@ const BYTES_MIN: usize = 4 << 20;
 /// Size of a huge page, which is filled before the small ones are freed, in bytes.
 const PAGE_BYTES: usize = 2 << 20;
 /// Share of the processor time so far in which memory may be made huge before the lever is set: one in so many parts. How
-/// long that takes depends on the node: in a virtual machine, whose host has to find the memory, ten times as long.
+/// long that takes depends on the node: in a virtual machine, the host may have to find the memory first.
 const READY_SHARE: u32 = 25;
-/// Processor time in which new memory is made huge at each look while the lever is set.
+/// Longest such time without a pause, in which no other order is carried out.
+const READY_MAX: Duration = Duration::from_secs(1);
+/// Processor time in which memory is made huge at each look while the lever is set.
 const NEXT: Duration = Duration::from_millis(40);
 /// Size of the smallest pages, in bytes.
 const SMALL_PAGE_BYTES: usize = 4096;
@@ -33,7 +36,7 @@ const LOOK_SHARE: u32 = 50;
 struct Asked {
     /// It is to have huge pages.
     huge: Vec<Span>,
-    /// Part of it that is new, and was not made huge yet.
+    /// Part of it that was not looked at since, and may be in small pages.
     left: Vec<Span>,
     /// It no longer is to have huge pages.
     small: Vec<Span>,
@@ -61,14 +64,14 @@ pub(super) fn ready() -> Result<(), String> {
     let mut asked = lock();
     let begin = cpu_time(libc::CLOCK_THREAD_CPUTIME_ID);
     let of_process = cpu_time(libc::CLOCK_PROCESS_CPUTIME_ID);
-    let time = (of_process / READY_SHARE).saturating_sub(asked.spent);
+    let time = (of_process / READY_SHARE).saturating_sub(asked.spent).min(READY_MAX);
     let mut wanted = large_and_free(&look());
     make_huge(&mut wanted, time);
     asked.spent += cpu_time(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(begin);
     match wanted.is_empty() {
         true => Ok(()),
         false => Err(format!(
-            "to move its memory to huge pages takes more than {} % of the processor time so far; it goes on later",
+            "its memory is not all in huge pages yet, which may take {} % of the processor time so far; it goes on later",
             100 / READY_SHARE
         )),
     }
@@ -106,8 +109,6 @@ pub(super) fn set(is_on: bool) {
     let known = asked.look();
     if is_on {
         asked.ask(&known);
-        // What there is was made huge before.
-        asked.left.clear();
         asked.next_look = begin.checked_add(LOOK_SHARE * begin.elapsed());
     } else {
         asked.take_back();
@@ -127,12 +128,9 @@ pub(super) fn renew() {
     }
 }
 
-/// Processor time so far, of the process or of the calling thread.
+/// Processor time so far, of the process or of the calling thread; without end where it is not known.
 fn cpu_time(clock: libc::clockid_t) -> Duration {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills the time.
-    unsafe { libc::clock_gettime(clock, &raw mut now) };
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+    Duration::from_nanos(thread::clock_ns(clock).unwrap_or(u64::MAX))
 }
 
 fn lock() -> MutexGuard<'static, Asked> {
@@ -181,7 +179,7 @@ fn large_and_free(known: &[Mapping]) -> Vec<Span> {
 /// Makes the pages of spans huge for so much processor time; leaves the spans that are not done.
 fn make_huge(spans: &mut Vec<Span>, time: Duration) {
     let now = || cpu_time(libc::CLOCK_THREAD_CPUTIME_ID);
-    let deadline = now() + time;
+    let deadline = now().saturating_add(time);
     while let Some((first, end)) = spans.pop() {
         let first = first.next_multiple_of(PAGE_BYTES);
         let pages = (first..end).step_by(PAGE_BYTES).take_while(|at| at + PAGE_BYTES <= end);

@@ -151,7 +151,8 @@ impl Sampler {
     }
 }
 
-fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+/// Time of a clock in ns, if it is known.
+pub(crate) fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to a place of its own.
     let read = unsafe { libc::clock_gettime(clock, &raw mut time) };

@@ -104,7 +104,10 @@ fn pages_are_made_huge_and_only_those_that_were_asked_for_are_taken_back() {
     }
     let mut tuned = Tuned::start(&job, "huge-pages");
     tuned.wait_for("-- HG nh");
-    tuned.wait_for("HG HG nh");
+    tuned.running.wait_for_line_that("pages that are huge once they are marked", |line| {
+        assert_ne!(line, "hg HG nh", "marked before they were huge");
+        line == "HG HG nh"
+    });
     tuned.off();
     tuned.wait_for("nh HG nh");
     check_said(&tuned.decisions(true), "those that are huge stay until they are freed");
