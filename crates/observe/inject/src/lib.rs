@@ -18,7 +18,8 @@
 //!   other changes.
 //! - No signal is handled meanwhile: a handler that jumps away would leave the dynamic linker locked.
 //! - Nothing is called while the thread is in the dynamic linker or in the C library's own code, where it may hold a lock
-//!   that the call needs; it is resumed and stopped again instead, for a bounded time.
+//!   that the call needs, nor in code that these have called, as hooks of network libraries in `mmap`; it is resumed and
+//!   stopped again instead, for a bounded time.
 //!
 //! # Not here
 //! Behavior of the library in the process (`probe`), user interface (`watch`).

@@ -4,8 +4,10 @@ use crate::InjectError;
 use crate::frame::{self, Frame};
 use crate::library::{CLibrary, Gadgets};
 use crate::restart;
+use crate::stack;
 use crate::routine::{Routine, RoutineOutcome};
 use crate::tracee::{Registers, Tracee};
+use sampler::CallPaths;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +26,8 @@ pub struct CallInProcess<'a> {
 }
 
 const N_TRIES: u32 = 400;
+/// Tries after which a path is taken for what is known of it: code without unwind tables may be all that the thread executes.
+const N_TRIES_FOR_WHOLE_PATH: u32 = 300;
 const RETRY_INTERVAL: Duration = Duration::from_micros(500);
 /// Time limit for loading the library and calling the function.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -68,7 +72,8 @@ fn check_visible(pid: i32, library: &Path) -> Result<(), InjectError> {
 }
 
 fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<(), InjectError> {
-    for _ in 0..N_TRIES {
+    let mut paths = CallPaths::of(tracee.pid);
+    for n_tried in 0..N_TRIES {
         tracee.stop()?;
         let registers = tracee.restart_call()?;
         // In a system call the thread holds no lock of the C library, except in calls made by the allocator,
@@ -88,13 +93,38 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
         let number = registers.orig_rax.cast_signed();
         let is_in_call =
             0 <= number && !OF_ALLOCATOR.contains(&number) && !c_library.is_loading(registers.rip);
-        if is_in_call || !c_library.holds(registers.rip) {
-            return Ok(());
+        let is_outside = is_in_call || !c_library.holds(registers.rip);
+        if is_outside {
+            let path = call_path(&mut paths, tracee.pid, &registers);
+            let is_known = !path.1 || N_TRIES_FOR_WHOLE_PATH <= n_tried;
+            if is_known && !has_called(c_library, &path) {
+                return Ok(());
+            }
         }
         tracee.resume(0)?;
         std::thread::sleep(RETRY_INTERVAL);
     }
     Err(InjectError::NeverSafe(tracee.pid))
+}
+
+/// Returns whether the C library or the dynamic linker has called other code on this path, and waits for its end. What starts a
+/// thread, or the program, does so too, and holds no lock; the innermost functions may be those of a system call.
+fn has_called(c_library: &CLibrary, (path, is_cut): &(Vec<u64>, bool)) -> bool {
+    let is_its = |behind: &&u64| c_library.holds(behind.wrapping_sub(1));
+    let is_other = |behind: &&u64| !is_its(behind);
+    let n_inner = path.iter().take_while(is_its).count();
+    let n_start = path.iter().rev().skip_while(is_other).skip_while(is_its).count();
+    let n_known = if *is_cut { path.len() } else { n_start };
+    path.get(n_inner..n_known).unwrap_or_default().iter().any(|behind| is_its(&behind))
+}
+
+/// Returns the call path of a stopped thread.
+fn call_path(paths: &mut CallPaths, pid: i32, at: &libc::user_regs_struct) -> (Vec<u64>, bool) {
+    let registers = [
+        at.rax, at.rbx, at.rcx, at.rdx, at.rsi, at.rdi, at.rbp, at.rsp, at.rip, at.r8, at.r9, at.r10,
+        at.r11, at.r12, at.r13, at.r14, at.r15,
+    ];
+    paths.path(registers, &stack::bytes(pid, at.rsp))
 }
 
 /// Returns whether functions of the process can return only to where they were called.

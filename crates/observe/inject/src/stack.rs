@@ -41,11 +41,18 @@ fn in_system_call(pid: i32, tid: i32) -> Option<(u64, u64)> {
     Some((number()?, instruction))
 }
 
-/// Returns the words from an address on, as many as can be read.
-fn words(pid: i32, address: u64) -> Vec<u64> {
+/// Returns the bytes of a stack from an address on, as many as can be read.
+pub(crate) fn bytes(pid: i32, address: u64) -> Vec<u8> {
     let mut bytes = vec![0; STACK_BYTES];
     let memory = File::open(format!("/proc/{pid}/mem"));
     let n_bytes = memory.and_then(|memory| memory.read_at(&mut bytes, address)).unwrap_or(0);
-    let (words, _rest) = bytes[..n_bytes].as_chunks::<8>();
+    bytes.truncate(n_bytes);
+    bytes
+}
+
+/// Returns the same as words.
+fn words(pid: i32, address: u64) -> Vec<u64> {
+    let bytes = bytes(pid, address);
+    let (words, _rest) = bytes.as_chunks::<8>();
     words.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }

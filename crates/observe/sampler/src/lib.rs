@@ -12,6 +12,7 @@
 //! Names of functions (`symbols`), sums over ranks (`assemble`).
 #![expect(unsafe_code, reason = "system calls, and memory that the kernel writes")]
 
+mod call_path;
 mod pace;
 mod paths;
 mod perf;
@@ -20,5 +21,6 @@ mod sampler;
 mod sections;
 mod unwind;
 
+pub use call_path::CallPaths;
 pub use perf::{PerfError, has_hardware_counters};
 pub use sampler::Sampler;

@@ -10,12 +10,15 @@
 //! Where it is doubted that the loop goes on, the next calls are listened to again. If they have the same period, nobody
 //! hears of the doubt; else iterations are those of the new loop.
 //!
+//! While it is told that there are none, windows of time are compared if the calls in them are alike.
+//!
 //! A call site that the description names is looked for in the same calls, and in the reports of all ranks.
 
 mod attempt;
 mod measurement;
 mod orders;
 mod ranks;
+mod windows;
 
 use crate::period::{Call, Period};
 use attempt::{Attempt, choose};
@@ -25,6 +28,7 @@ use measurement::Measurement;
 use orders::{is_call, is_collective, operation_name};
 use ranks::Ranks;
 use tunlets::conductor::{Input, IterationSource};
+use windows::Windows;
 use wire::{Order, ProcessReport};
 
 /// Time in s since the first call was heard, and reports of a rank with further calls, after which tunlets no longer wait
@@ -57,6 +61,8 @@ pub(super) struct IterationFinder {
     /// Calls heard since then.
     n_heard: usize,
     has_told: bool,
+    /// Windows of time, compared while it is told that there are no iterations.
+    windows: Windows,
 }
 
 #[derive(Debug)]
@@ -81,6 +87,7 @@ impl IterationFinder {
             first_s: None,
             n_heard: 0,
             has_told: false,
+            windows: Windows::default(),
         }
     }
 
@@ -114,9 +121,23 @@ impl IterationFinder {
         steps
     }
 
+    /// Counts the calls of a rank in a report that was made at `at_s`, while it is told that there are no iterations.
+    pub(super) fn count(&mut self, rank: Rank, report: &ProcessReport, at_s: f64) -> Vec<Step> {
+        let is_without = self.has_told
+            && self.described.is_none()
+            && matches!(self.state, State::Waiting { .. } | State::Listening(_));
+        match is_without && self.ranks.holds(rank) && self.windows.is_of(rank) {
+            true => self.windows.see(rank, report, at_s),
+            false => Vec::new(),
+        }
+    }
+
     /// Processes the end of a rank.
     pub(super) fn forget(&mut self, rank: Rank, now_s: f64) {
         self.ranks.forget(rank);
+        if self.windows.is_of(rank) {
+            self.windows.begin_anew();
+        }
         self.doubted.take_if(|doubted| doubted.rank == rank);
         let is_left = match &mut self.state {
             State::Listening(attempt) => attempt.forget(rank),
@@ -133,6 +154,7 @@ impl IterationFinder {
     fn wait_anew(&mut self) {
         (self.n_failures, self.first_s, self.n_heard, self.has_told) = (0, None, 0, false);
         self.ranks.count_anew();
+        self.windows.begin_anew();
     }
 
     /// Processes a record of a rank's thread; `time_s` converts ticks.
@@ -252,6 +274,7 @@ impl IterationFinder {
         steps.push(order);
         steps.extend(source.map(tell));
         (self.state, self.doubted) = (State::Measuring(own), None);
+        self.windows.begin_anew();
         (self.n_failures, self.has_told) = (0, true);
         steps
     }

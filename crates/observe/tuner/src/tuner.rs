@@ -193,7 +193,9 @@ impl<O: Outlet> Tuner<O> {
         if let Some(rank) = rank {
             // Before the rank goes on, so that its first calls are heard.
             let name = |address: &CodeAddress<'_>| self.outlet.name(address);
-            let steps = self.iteration_finder.see(rank, report, self.now_s, name);
+            let mut steps = self.iteration_finder.see(rank, report, self.now_s, name);
+            let at_s = self.time_s(&key, report.now.0);
+            steps.extend(self.iteration_finder.count(rank, report, at_s));
             self.take(steps);
         }
         match seen {

@@ -130,6 +130,8 @@ fn a_computing_program_keeps_its_state() {
     // In the midst of its registers, and inside its allocator.
     check(&compiled, "registers");
     check(&compiled, "allocate");
+    // In code that the allocator has called: regression, a rank of MPICH stayed locked for ever.
+    check(&compiled, "hooked");
 }
 
 #[test]

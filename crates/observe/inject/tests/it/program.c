@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,6 +84,22 @@ static void check_timeout(const char *call, long returned) { if (returned != -1 
 static void count(int unused) { (void)unused; }
 static void hold(int unused) { (void)unused; if (write(1, "here\n", 5) != 5) abort(); while (n_asked == 0) {} }
 static void *tell(void *unused) { (void)unused; while (!n_times_low) usleep(1000); printf("here\n"); fflush(stdout); return NULL; }
+static void spin(double seconds) { const double begun = now(); while (now() - begun < seconds) {} }
+static void *hook(void *at, size_t n, int access, int kind, int file, off_t from)
+{
+    spin(2e-3);
+    return (void *)syscall(SYS_mmap, at, n, access, kind, file, from);
+}
+/* Lets the C library call the hook in place of its mmap, as libraries of networks do: the allocator is locked meanwhile. */
+static void hook_mmap(void)
+{
+    unsigned char *place = dlsym(RTLD_DEFAULT, "mmap"), jump[14] = {0xff, 0x25};
+    void *to = (void *)hook;
+    memcpy(jump + 6, &to, sizeof to);
+    if (mprotect((void *)((size_t)place & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) wrong("mprotect");
+    memcpy(place, jump, sizeof jump);
+    mallopt(M_MMAP_THRESHOLD, 1 << 16);
+}
 /* When asked, switches to a stack without room below it, until the end. */
 static void go_low(void)
 {
@@ -113,6 +132,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "read") == 0) pthread_create(&feeder, NULL, feed, NULL);
     printf("ready\n");
     fflush(stdout);
+    if (strcmp(argv[1], "hooked") == 0) hook_mmap();
     if (strcmp(argv[1], "low") == 0) go_low();
     if (strcmp(argv[1], "handler") == 0) while (n_asked == 0) {}
     while (!over) {
@@ -141,6 +161,11 @@ int main(int argc, char **argv)
             if (read(ends[0], &c, 1) != 1 || c != 'x') wrong("read");
         } else if (strcmp(argv[1], "registers") == 0) {
             registers();
+        } else if (strcmp(argv[1], "hooked") == 0) {
+            void *room = malloc(1 << 20);
+            memset(room, 1, 1 << 20);
+            spin(1e-3);
+            free(room);
         } else if (strcmp(argv[1], "allocate") == 0) {
             void *room = malloc(1 + n_rounds % 3000);
             memset(room, 1, 1 + n_rounds % 3000);

@@ -76,7 +76,8 @@ impl Program {
         {
             let report = report(&self.passed[rank]);
             let rank = Rank(u32::try_from(rank).unwrap());
-            let steps = self.finder.see(rank, &report, self.now_s(), named);
+            let mut steps = self.finder.see(rank, &report, self.now_s(), named);
+            steps.extend(self.finder.count(rank, &report, self.now_s()));
             self.take(steps);
         }
     }
@@ -94,7 +95,9 @@ impl Program {
                     };
                 }
                 Step::Tell(Input::Iterations(
-                    IterationSource::Found { text, .. } | IterationSource::Unknown(text),
+                    IterationSource::Found { text, .. }
+                    | IterationSource::Windows { text, .. }
+                    | IterationSource::Unknown(text),
                 )) => self.told.push(text),
                 Step::Tell(Input::IterationEnded { .. }) => self.n_ended += 1,
                 other => panic!("{other:?}"),
@@ -216,6 +219,24 @@ fn where_nothing_repeats_this_is_told_once_and_listened_again() {
     program.check(&[("no iteration was found: nothing repeats often enough in", "MPI calls")]);
     program.call(&[turns("abc", 1500)]);
     assert_eq!(program.told.len(), 2, "{:?}", program.told);
+}
+
+#[test]
+fn where_the_same_calls_come_in_any_order_windows_are_compared_until_iterations_are_found() {
+    let mut program = Program::new(1, None);
+    let mut place = 1_u32;
+    for at in 0..180_000 {
+        place = place.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        program.call_at(0, 0x1000 + u64::from((place >> 16) % 300));
+        program.pause(u64::from(at % 20 == 0));
+    }
+    program.check(&[
+        ("no iteration was found: nothing repeats often enough in", "MPI calls"),
+        ("no iteration was found, but rank 0 makes MPI calls", "are compared by them"),
+    ]);
+    assert!(5 < program.n_ended, "{}", program.n_ended);
+    program.call(&[turns("abc", 9000)]);
+    assert!(program.told.iter().any(|text| text.starts_with("an iteration is")), "{:?}", program.told);
 }
 
 #[test]

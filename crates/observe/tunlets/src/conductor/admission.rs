@@ -25,14 +25,18 @@ pub(super) fn check_lever(
     (point, value): (&TuningPoint, Value),
     why_unmeasurable: Option<&str>,
 ) -> Result<(), String> {
-    let lever = point.change.lever().filter(|_| point.past != Past::Helped);
-    let needs_trial = lever.is_some_and(|lever| !lever.is_safe_unmeasured());
     match why_unmeasurable {
-        Some(why) if needs_trial && value.as_integer() != Some(0) => {
+        Some(why) if needs_trial(point, value) => {
             Err(format!("its effect could not be measured: {why}"))
         }
         _ => Ok(()),
     }
+}
+
+/// Returns whether a lever may only have this value if it is measured that it helps.
+pub(super) fn needs_trial(point: &TuningPoint, value: Value) -> bool {
+    let lever = point.change.lever().filter(|_| point.past != Past::Helped);
+    lever.is_some_and(|lever| !lever.is_safe_unmeasured()) && value.as_integer() != Some(0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The most recent iterations of the program: between events of the description, or between passages of an MPI call that
-//! was found to end each.
+//! The most recent iterations of the program: between events of the description, between passages of an MPI call that
+//! was found to end each, or windows of time.
 
 use super::message::IterationSource;
 use crate::{EventNews, IterationNews};
@@ -70,13 +70,8 @@ impl Iterations {
     /// Returns the sentence about it, if there is one.
     pub(super) fn turn_to(&mut self, source: IterationSource) -> Option<String> {
         let Source::Calls(own) = &mut self.source else { return None };
-        let text = match &source {
-            IterationSource::Sought => None,
-            IterationSource::Found { text, .. } | IterationSource::Unknown(text) => {
-                Some(text.clone())
-            }
-        };
-        if let IterationSource::Found { duration_s, .. } = source {
+        let text = source.text().map(str::to_owned);
+        if let Some(duration_s) = source.duration_s() {
             self.n_window = window(duration_s);
         }
         *own = Some(source);
@@ -90,7 +85,7 @@ impl Iterations {
     pub(super) fn are_awaited(&self, now_s: f64) -> bool {
         match &self.source {
             Source::Calls(Some(IterationSource::Sought)) => true,
-            Source::Calls(Some(IterationSource::Found { .. })) => {
+            Source::Calls(Some(IterationSource::Found { .. } | IterationSource::Windows { .. })) => {
                 self.why_unmeasurable(now_s).is_some()
             }
             Source::Calls(_) | Source::Described(_) => false,
@@ -100,7 +95,10 @@ impl Iterations {
     /// Returns why there are no iterations, if there are none.
     pub(super) fn why_none(&self) -> Option<&str> {
         match &self.source {
-            Source::Described(_) | Source::Calls(Some(IterationSource::Found { .. })) => None,
+            Source::Described(_)
+            | Source::Calls(Some(IterationSource::Found { .. } | IterationSource::Windows { .. })) => {
+                None
+            }
             Source::Calls(Some(IterationSource::Unknown(text))) => Some(text),
             Source::Calls(Some(IterationSource::Sought)) => Some("no iteration was found yet"),
             Source::Calls(None) => Some("no iteration is known yet"),
@@ -119,9 +117,21 @@ impl Iterations {
         self.n_window
     }
 
-    /// Returns whether the last iteration gets a line of its own.
+    /// Returns whether the last iteration gets a line of its own; a window of time is none.
     pub(super) fn is_recorded(&self) -> bool {
-        matches!(self.source, Source::Described(_)) || self.n_ended <= N_LINES_MAX
+        match self.source {
+            Source::Described(_) => true,
+            Source::Calls(Some(IterationSource::Windows { .. })) => false,
+            Source::Calls(_) => self.n_ended <= N_LINES_MAX,
+        }
+    }
+
+    /// Returns what is compared, in the plural.
+    pub(super) fn noun(&self) -> &'static str {
+        match self.source {
+            Source::Calls(Some(IterationSource::Windows { .. })) => "equal numbers of MPI calls",
+            Source::Described(_) | Source::Calls(_) => "iterations",
+        }
     }
 
     /// Returns whether iterations are measured with this event.
@@ -153,7 +163,9 @@ impl Iterations {
 
     /// Processes the end of an iteration that was found, with its start and its work.
     pub(super) fn add(&mut self, (start_s, end_s): (f64, f64), work: f64) -> Option<IterationNews> {
-        let Source::Calls(Some(IterationSource::Found { duration_s, .. })) = &mut self.source
+        let Source::Calls(Some(
+            IterationSource::Found { duration_s, .. } | IterationSource::Windows { duration_s, .. },
+        )) = &mut self.source
         else {
             return None;
         };

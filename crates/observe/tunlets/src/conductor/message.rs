@@ -67,11 +67,36 @@ pub enum IterationSource {
         /// MPI calls in an iteration, if they were counted.
         calls: Option<IterationCalls>,
     },
+    /// No call ends them: windows of time are compared, with the calls in them for their work.
+    Windows {
+        /// Sentence about the calls.
+        text: String,
+        /// Duration of a window in s.
+        duration_s: f64,
+    },
     /// There are none, for the reason in this sentence.
     Unknown(String),
 }
 
 impl IterationSource {
+    /// Returns the sentence about it, if there is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Sought => None,
+            Self::Found { text, .. } | Self::Windows { text, .. } | Self::Unknown(text) => {
+                Some(text)
+            }
+        }
+    }
+
+    /// Returns the duration of an iteration in s, if there are any; 0 if it is not known yet.
+    pub(super) fn duration_s(&self) -> Option<f64> {
+        match self {
+            Self::Found { duration_s, .. } | Self::Windows { duration_s, .. } => Some(*duration_s),
+            Self::Sought | Self::Unknown(_) => None,
+        }
+    }
+
     /// Returns the MPI calls in an iteration, if they were counted.
     pub(super) fn calls(&self) -> Option<IterationCalls> {
         if let Self::Found { calls, .. } = self { *calls } else { None }

@@ -154,18 +154,18 @@ fn times(side: &[(f64, f64)]) -> impl Iterator<Item = f64> {
     side.iter().map(|(_, time_s)| *time_s)
 }
 
-/// Describes an effect in words: `iterations became 12.3 % faster`.
-pub(super) fn in_words(effect: &Effect) -> String {
+/// Describes an effect on what is compared in words: `iterations became 12.3 % faster`.
+pub(super) fn in_words(compared: &str, effect: &Effect) -> String {
     let Effect { change, noise, .. } = *effect;
     let percent = (100.0 * change).abs();
     let direction = if change < 0.0 { "faster" } else { "slower" };
     if 0.0 < noise && change.abs() <= noise {
         let noise = 100.0 * noise;
         return format!(
-            "iterations became {percent:.1} % {direction}, within their noise of {noise:.1} %"
+            "{compared} became {percent:.1} % {direction}, within their noise of {noise:.1} %"
         );
     }
-    format!("iterations became {percent:.1} % {direction}")
+    format!("{compared} became {percent:.1} % {direction}")
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(judge(&effect(0.08, 0.04), 0.05, true), Some(false));
         assert_eq!(judge(&effect(-0.02, 0.03), -0.01, true), Some(false), "it has to help");
         assert_eq!(
-            in_words(&effect(-0.02, 0.03)),
+            in_words("iterations", &effect(-0.02, 0.03)),
             "iterations became 2.0 % faster, within their noise of 3.0 %"
         );
     }

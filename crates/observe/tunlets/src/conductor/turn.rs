@@ -1,7 +1,7 @@
 //! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
 
 use super::action::{Action, Coverage, Ending};
-use super::admission::{check_lever, ranks_of};
+use super::admission::{check_lever, needs_trial, ranks_of};
 use super::change::{ChangeInProgress, ChangeState};
 use super::trial::{Trial, TrialProgress, in_words};
 use super::{ActionDone, ActionReport, Conductor, Output};
@@ -327,14 +327,19 @@ impl Conductor {
             TrialProgress::Open => turn.trial = Some(trial),
             TrialProgress::Unmeasurable(why) => {
                 let reason = format!("its effect is not known: {why}");
-                self.keep(now_s, turn, &reason);
+                let mut held = turn.changes.iter().filter(|change| change.holds());
+                if held.any(|change| self.needs_trial(change.point)) {
+                    self.undo(now_s, turn, &reason);
+                } else {
+                    self.keep(now_s, turn, &reason);
+                }
             }
             TrialProgress::Judged { effect, is_good } => {
                 for change in turn.changes.iter().filter(|change| change.holds()) {
                     let decision = change.decision;
                     self.record(now_s, TuningEvent::Effect { decision, effect });
                 }
-                let reason = in_words(&effect);
+                let reason = in_words(self.iterations.noun(), &effect);
                 if is_good {
                     self.tunlets.trust(turn.slot);
                     self.keep(now_s, turn, &reason);
@@ -344,6 +349,12 @@ impl Conductor {
                 }
             }
         }
+    }
+
+    /// Returns whether a tuning point may only have its value if that was measured.
+    fn needs_trial(&self, point: usize) -> bool {
+        let value = self.values[point];
+        value.is_some_and(|value| needs_trial(&self.application.tuning_points[point], value))
     }
 
     fn keep(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {

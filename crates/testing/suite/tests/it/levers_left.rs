@@ -78,6 +78,7 @@ fn kept_memory(how: &str) -> Job {
 #[test]
 fn memory_is_not_kept_where_a_limit_leaves_no_room() {
     check_declined(&kept_memory("limited"), "memory", "`RLIMIT_AS` leaves too little room");
+    check_declined(&kept_memory("limited data"), "memory", "`RLIMIT_DATA` leaves too little room");
 }
 
 #[test]
@@ -92,6 +93,15 @@ fn kept_memory_is_given_back() {
     tuned.off();
     tuned.wait_for("given back");
     check_said(&tuned.decisions(false), "no longer adapts that size");
+}
+
+#[test]
+fn memory_is_judged_by_windows_of_time_where_calls_come_in_any_order() {
+    let mut tuned = Tuned::start(&kept_memory("shuffled"), "memory");
+    tuned.wait_for("kept");
+    let judged = "equal numbers of MPI calls became";
+    tuned.running.wait_until("a verdict", |_| tuned.tune(&[]).stdout.contains(judged));
+    tuned.decisions(true);
 }
 
 #[test]

@@ -106,13 +106,15 @@ fn lines(watched: &Watched) -> String {
 /// Checks every kind of action, each on all ranks at the same iteration.
 #[track_caller]
 fn check_kinds(library: Library) {
+    // Other processes on the machine may slow iterations down just then.
+    let lenient = |name, rest| point(name, &format!("{rest}\nlimit_percent = 100"));
     let description = [
         ACTIONS.to_owned(),
-        point("columns", "variable = 'grid.columns'\nrange = [1, 9]"),
-        point("level", "call = 'retune'\nrange = [0, 9]"),
-        point("reset", "repeat = true\nrange = [0, 9]"),
-        point("solve", "replace = { function = 'solve', by = 'solve_twice' }"),
-        point("load", "load = 'replacement.so'"),
+        lenient("columns", "variable = 'grid.columns'\nrange = [1, 9]"),
+        lenient("level", "call = 'retune'\nrange = [0, 9]"),
+        lenient("reset", "repeat = true\nrange = [0, 9]"),
+        lenient("solve", "replace = { function = 'solve', by = 'solve_twice' }"),
+        lenient("load", "load = 'replacement.so'"),
         plan(
             "columns=7@10 level=4@30 reset=8@50 solve=1@70 load=1@90 columns=12@110 solve=0@130 reset=6@150",
         ),
