@@ -39,7 +39,7 @@ const RESIDENT_BYTES: u64 = 64 << 20;
 /// Bytes of small pages that are made huge in a second of processor time.
 const MADE_HUGE_BYTES_PER_S: f64 = 2e9;
 /// Largest share of the processor time so far that making pages huge may cost.
-const COST_MAX: f64 = 0.03;
+const COST_MAX: f64 = 0.01;
 /// Cores that the ranks use together, below which a report tells nothing.
 const IDLE: f64 = 0.02;
 /// Reports in a row that have to tell the same: a program faults in all its memory once.
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn pages_are_made_huge_once_that_is_cheap_beside_the_run() {
         let usage = [RankUsage { memory_max_bytes: 100 << 20, ..RankUsage::default() }; 8];
-        assert_eq!(large(&usage, 10.0), None);
-        assert_ne!(large(&usage, 15.0), None);
+        assert_eq!(large(&usage, 40.0), None);
+        assert_ne!(large(&usage, 45.0), None);
     }
 
     #[test]

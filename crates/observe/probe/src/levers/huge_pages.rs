@@ -20,7 +20,7 @@ const BYTES_MIN: usize = 4 << 20;
 const PAGE_BYTES: usize = 2 << 20;
 /// Share of the processor time so far in which memory may be made huge before the lever is set: one in so many parts. How
 /// long that takes depends on the node: in a virtual machine, the host may have to find the memory first.
-const READY_SHARE: u32 = 25;
+const READY_SHARE: u32 = 100;
 /// Longest such time without a pause, in which no other order is carried out.
 const READY_MAX: Duration = Duration::from_secs(1);
 /// Processor time in which memory is made huge at each look while the lever is set.

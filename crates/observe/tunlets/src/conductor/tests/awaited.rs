@@ -4,15 +4,16 @@ use super::simulation::{Script, Scripted};
 use crate::conductor::{
     ActionDone, ActionReport, Conductor, Input, IterationSource, Options, Output,
 };
+use crate::{News, Performance};
 use app_description::Application;
 use events::tuning::{TuningEvent, TuningMode};
 use events::{Lever, Rank, Value};
 use std::sync::{Arc, Mutex};
 
 /// Conductor of a lever, and the script of its tunlet.
-fn begun(source: IterationSource) -> (Conductor, Arc<Mutex<Script>>) {
+fn begun(lever: Lever, source: IterationSource) -> (Conductor, Arc<Mutex<Script>>) {
     let mut application = Application::default();
-    application.add_levers(&[Lever::Memory]);
+    application.add_levers(&[lever]);
     let script = Arc::new(Mutex::new(Script::default()));
     let scripted = Scripted { name: "memory", points: vec![0], script: Arc::clone(&script) };
     let tunlets: Vec<Box<dyn crate::Tunlet>> = vec![Box::new(scripted)];
@@ -25,7 +26,7 @@ fn begun(source: IterationSource) -> (Conductor, Arc<Mutex<Script>>) {
 
 /// Returns what is recorded about a lever that is wanted before iterations are known, and at the end.
 fn story(source: IterationSource) -> (Vec<String>, Vec<String>) {
-    let (mut conductor, script) = begun(source);
+    let (mut conductor, script) = begun(Lever::Memory, source);
     script.lock().unwrap().decisions.push_back((0, Value::Int(1)));
     let told = told(&conductor.hear(1.0, Input::Tick));
     (told, self::told(&conductor.finish(2.0)))
@@ -55,7 +56,7 @@ fn a_lever_waits_for_iterations_and_is_declined_at_the_end() {
 fn effect(meanwhile_s: f64, after_s: f64) -> f64 {
     let text = "found".to_owned();
     let source = IterationSource::Found { text, duration_s: 0.01, calls: None };
-    let (mut conductor, script) = begun(source);
+    let (mut conductor, script) = begun(Lever::Memory, source);
     let mut now_s = 1.0;
     let mut said = Vec::new();
     let pass = |conductor: &mut Conductor, now_s: &mut f64, duration_s: f64, n: u32| {
@@ -94,4 +95,33 @@ fn what_setting_a_lever_costs_is_not_what_it_changes() {
     assert!(effect(0.01, 0.01).abs() < 0.01);
     assert!(effect(0.02, 0.01).abs() < 0.01);
     assert!((effect(0.02, 0.009) + 0.1).abs() < 0.01);
+}
+
+/// Returns how many of three reports a tunlet hears of: while its lever is being set, of a span that begins then, and later.
+fn n_heard(lever: Lever) -> usize {
+    let text = "found".to_owned();
+    let source = IterationSource::Found { text, duration_s: 0.01, calls: None };
+    let (mut conductor, script) = begun(lever, source);
+    for number in 0..200 {
+        let start_s = 1.0 + 0.01 * f64::from(number);
+        let ended = Input::IterationEnded { start_s, end_s: start_s + 0.01, work: 1.0 };
+        conductor.hear(start_s + 0.01, ended);
+    }
+    script.lock().unwrap().decisions.push_back((0, Value::Int(1)));
+    conductor.hear(3.5, Input::Tick);
+    let report = |span_s| Input::Performance(Performance { span_s, ..Performance::default() });
+    conductor.hear(4.0, report((3.4, 3.9)));
+    let report_of_rank = ActionReport::Failed("not all is huge yet".to_owned());
+    let failed = Input::Report { action: 1, rank: Rank(0), report: report_of_rank };
+    conductor.hear(4.5, failed);
+    conductor.hear(4.7, report((4.4, 4.6)));
+    conductor.hear(5.0, report((4.6, 4.9)));
+    let script = script.lock().unwrap();
+    script.heard.iter().filter(|news| matches!(news, News::Performance(_))).count()
+}
+
+#[test]
+fn shortages_while_memory_is_moved_are_none_of_the_program() {
+    assert_eq!(n_heard(Lever::Memory), 3);
+    assert_eq!(n_heard(Lever::HugePages), 1);
 }

@@ -34,7 +34,7 @@ impl Tunlet for Scripted {
 
     fn begin(&mut self, _: &Application, _: &World) -> Result<Requests, TunletError> {
         let events = vec![Detail::None, Detail::Every];
-        Ok(Requests { events, performance: false, points: self.points.clone() })
+        Ok(Requests { events, performance: true, points: self.points.clone() })
     }
 
     fn hear(&mut self, news: &News, _: &mut Vec<Decision>) {
