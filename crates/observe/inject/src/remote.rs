@@ -4,8 +4,8 @@ use crate::InjectError;
 use crate::frame::{self, Frame};
 use crate::library::{CLibrary, Gadgets};
 use crate::restart;
-use crate::stack;
 use crate::routine::{Routine, RoutineOutcome};
+use crate::stack;
 use crate::tracee::{Registers, Tracee};
 use sampler::CallPaths;
 use std::ops::Range;
@@ -121,8 +121,8 @@ fn has_called(c_library: &CLibrary, (path, is_cut): &(Vec<u64>, bool)) -> bool {
 /// Returns the call path of a stopped thread.
 fn call_path(paths: &mut CallPaths, pid: i32, at: &libc::user_regs_struct) -> (Vec<u64>, bool) {
     let registers = [
-        at.rax, at.rbx, at.rcx, at.rdx, at.rsi, at.rdi, at.rbp, at.rsp, at.rip, at.r8, at.r9, at.r10,
-        at.r11, at.r12, at.r13, at.r14, at.r15,
+        at.rax, at.rbx, at.rcx, at.rdx, at.rsi, at.rdi, at.rbp, at.rsp, at.rip, at.r8, at.r9,
+        at.r10, at.r11, at.r12, at.r13, at.r14, at.r15,
     ];
     paths.path(registers, &stack::bytes(pid, at.rsp))
 }

@@ -21,7 +21,7 @@ use wire::{Records, SummaryBatch, ToCollector};
 /// Longest time between two ticks of the conductor.
 const TICK: Duration = Duration::from_millis(20);
 /// The same where nothing is measured in the program: levers are decided by reports, which come five times a second.
-const TICK_OF_LEVERS: Duration = Duration::from_millis(60);
+const TICK_OF_LEVERS: Duration = Duration::from_millis(100);
 
 /// Time between two looks at the user's switch.
 const SWITCH_EVERY: Duration = Duration::from_millis(200);

@@ -16,7 +16,7 @@ const FLUSH_EVERY_UNHEARD: Duration = Duration::from_secs(1);
 /// Time for which an event may wait on its node if a tunlet decides by it.
 const READ_EVERY: Duration = Duration::from_millis(10);
 /// The same where nothing is measured in the program: levers are decided by reports and by iterations of many calls.
-const READ_EVERY_OF_LEVERS: Duration = Duration::from_millis(50);
+const READ_EVERY_OF_LEVERS: Duration = Duration::from_millis(150);
 /// Time for which an event may wait on its node if the tunlets only observe.
 const READ_EVERY_OBSERVED: Duration = Duration::from_millis(100);
 

@@ -37,7 +37,7 @@ use admission::check_lever;
 use app_description::Application;
 use change::{ChangeInProgress, ChangeState};
 use events::tuning::{TuningEvent, TuningLine, TuningMode};
-use events::{Lever, Rank, Value};
+use events::{Rank, Value};
 use iterations::Iterations;
 use standing::Standing;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,8 +77,6 @@ pub struct Conductor {
     closed: BTreeMap<usize, String>,
     turn: Option<Turn>,
     standing: Standing,
-    /// Time up to which ranks were moving their memory, in s.
-    moved_s: f64,
     n_decisions: u64,
     n_actions: u64,
     outputs: Vec<Output>,
@@ -105,7 +103,6 @@ impl Conductor {
             closed: BTreeMap::new(),
             turn: None,
             standing: Standing::default(),
-            moved_s: f64::NEG_INFINITY,
             n_decisions: 0,
             n_actions: 0,
             outputs: Vec::new(),
@@ -114,9 +111,8 @@ impl Conductor {
 
     /// Processes an input and returns what is to be done now.
     pub fn hear(&mut self, now_s: f64, input: Input) -> Vec<Output> {
-        if self.is_moving_memory() {
-            self.moved_s = now_s;
-        }
+        let moves = self.turn.iter().any(|turn| turn.is_moving_memory(&self.application));
+        self.tunlets.note_moving(moves.then_some(now_s));
         match input {
             Input::RankAppeared { rank, n_ranks } => self.appear(now_s, rank, n_ranks),
             Input::RankGone(rank) => {
@@ -136,8 +132,6 @@ impl Conductor {
                 ended.into_iter().for_each(|iteration| self.tell_iteration(iteration));
             }
             Input::Summary(summary) => self.tunlets.tell(&News::Summary(summary)),
-            // Ranks that move their memory for us stand in line for cores, and wait for each other, for no reason of theirs.
-            Input::Performance(numbers) if numbers.span_s.0 < self.moved_s => {}
             Input::Performance(numbers) => self.tunlets.tell(&News::Performance(numbers)),
             Input::Report { action, rank, report } => {
                 self.turn.iter_mut().for_each(|turn| turn.hear(rank, Some(action), &report));
@@ -192,15 +186,6 @@ impl Conductor {
     /// Returns the tunlets, for what they ask for.
     pub fn tunlets(&self) -> &TunletSet {
         &self.tunlets
-    }
-
-    /// Returns whether ranks are about to make their pages huge.
-    fn is_moving_memory(&self) -> bool {
-        let moves = |change: &ChangeInProgress| {
-            let lever = self.application.tuning_points[change.point].change.lever();
-            lever == Some(Lever::HugePages) && matches!(change.state, ChangeState::Doing(_))
-        };
-        self.turn.as_ref().is_some_and(|turn| turn.changes.iter().any(moves))
     }
 
     fn appear(&mut self, now_s: f64, rank: Rank, n_ranks: u32) {

@@ -236,7 +236,11 @@ fn where_the_same_calls_come_in_any_order_windows_are_compared_until_iterations_
     ]);
     assert!(5 < program.n_ended, "{}", program.n_ended);
     program.call(&[turns("abc", 9000)]);
-    assert!(program.told.iter().any(|text| text.starts_with("an iteration is")), "{:?}", program.told);
+    assert!(
+        program.told.iter().any(|text| text.starts_with("an iteration is")),
+        "{:?}",
+        program.told
+    );
 }
 
 #[test]

@@ -85,9 +85,9 @@ impl Iterations {
     pub(super) fn are_awaited(&self, now_s: f64) -> bool {
         match &self.source {
             Source::Calls(Some(IterationSource::Sought)) => true,
-            Source::Calls(Some(IterationSource::Found { .. } | IterationSource::Windows { .. })) => {
-                self.why_unmeasurable(now_s).is_some()
-            }
+            Source::Calls(Some(
+                IterationSource::Found { .. } | IterationSource::Windows { .. },
+            )) => self.why_unmeasurable(now_s).is_some(),
             Source::Calls(_) | Source::Described(_) => false,
         }
     }
@@ -96,9 +96,9 @@ impl Iterations {
     pub(super) fn why_none(&self) -> Option<&str> {
         match &self.source {
             Source::Described(_)
-            | Source::Calls(Some(IterationSource::Found { .. } | IterationSource::Windows { .. })) => {
-                None
-            }
+            | Source::Calls(Some(
+                IterationSource::Found { .. } | IterationSource::Windows { .. },
+            )) => None,
             Source::Calls(Some(IterationSource::Unknown(text))) => Some(text),
             Source::Calls(Some(IterationSource::Sought)) => Some("no iteration was found yet"),
             Source::Calls(None) => Some("no iteration is known yet"),

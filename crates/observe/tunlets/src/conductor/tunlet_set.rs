@@ -26,6 +26,8 @@ pub struct TunletSet {
     endings: Vec<(String, String)>,
     /// Decisions about tuning points that the tunlet does not own: slot and point.
     pub(super) foreign: Vec<(usize, usize)>,
+    /// Time up to which ranks were moving their memory, in s.
+    moved_s: f64,
 }
 
 struct TunletSlot {
@@ -83,7 +85,7 @@ impl TunletSet {
     pub(super) fn new(tunlets: Vec<Box<dyn Tunlet>>) -> Self {
         let slots: Vec<TunletSlot> = tunlets.into_iter().map(TunletSlot::new).collect();
         let last = slots.len().saturating_sub(1);
-        Self { slots, last, endings: Vec::new(), foreign: Vec::new() }
+        Self { slots, last, endings: Vec::new(), foreign: Vec::new(), moved_s: f64::NEG_INFINITY }
     }
 
     /// Returns the number of tunlets.
@@ -158,8 +160,17 @@ impl TunletSet {
         self.slots.iter().flat_map(|slot| slot.requests.points.iter().copied()).collect()
     }
 
+    /// Notes whether ranks move their memory for us now, and at what time. They stand in line for cores, and wait for each
+    /// other, for no reason of theirs, so that numbers from that time are passed on to nobody.
+    pub(super) fn note_moving(&mut self, now_s: Option<f64>) {
+        self.moved_s = now_s.unwrap_or(self.moved_s);
+    }
+
     /// Passes news to all tunlets that want them.
     pub(super) fn tell(&mut self, news: &News) {
+        if matches!(news, News::Performance(numbers) if numbers.span_s.0 < self.moved_s) {
+            return;
+        }
         for idx in 0..self.slots.len() {
             if self.slots[idx].wants_news(news) {
                 self.tell_one(idx, news);

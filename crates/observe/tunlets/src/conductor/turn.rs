@@ -6,7 +6,7 @@ use super::change::{ChangeInProgress, ChangeState};
 use super::trial::{Trial, TrialProgress, in_words};
 use super::{ActionDone, ActionReport, Conductor, Output};
 use crate::{Applied, Decision, News};
-use app_description::{Past, TuningPoint};
+use app_description::{Application, Past, TuningPoint};
 use events::tuning::TuningEvent;
 use events::{Lever, Rank, Value};
 
@@ -24,6 +24,15 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn of(slot: usize, changes: Vec<ChangeInProgress>) -> Self {
         Self { slot, changes, trial: None }
+    }
+
+    /// Returns whether ranks are about to make their pages huge.
+    pub(super) fn is_moving_memory(&self, application: &Application) -> bool {
+        let moves = |change: &ChangeInProgress| {
+            let lever = application.tuning_points[change.point].change.lever();
+            lever == Some(Lever::HugePages) && matches!(change.state, ChangeState::Doing(_))
+        };
+        self.changes.iter().any(moves)
     }
 
     /// Processes a rank's report about one action, or about all if `action` is `None`.
@@ -327,8 +336,12 @@ impl Conductor {
             TrialProgress::Open => turn.trial = Some(trial),
             TrialProgress::Unmeasurable(why) => {
                 let reason = format!("its effect is not known: {why}");
-                let mut held = turn.changes.iter().filter(|change| change.holds());
-                if held.any(|change| self.needs_trial(change.point)) {
+                let needs_trial = |change: &ChangeInProgress| {
+                    let point = &self.application.tuning_points[change.point];
+                    let value = self.values[change.point];
+                    change.holds() && value.is_some_and(|value| needs_trial(point, value))
+                };
+                if turn.changes.iter().any(needs_trial) {
                     self.undo(now_s, turn, &reason);
                 } else {
                     self.keep(now_s, turn, &reason);
@@ -349,12 +362,6 @@ impl Conductor {
                 }
             }
         }
-    }
-
-    /// Returns whether a tuning point may only have its value if that was measured.
-    fn needs_trial(&self, point: usize) -> bool {
-        let value = self.values[point];
-        value.is_some_and(|value| needs_trial(&self.application.tuning_points[point], value))
     }
 
     fn keep(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
