@@ -54,7 +54,8 @@ def same(bare, tuned):
 
 
 def verdict(ratio, half, noise, ended, result):
-    if " became " in ended and not ended.startswith("limit became ok") or result == "differs":
+    is_better = ended.startswith("limit") and ended.endswith(" became ok")
+    if " became " in ended and not is_better or result == "differs":
         return "broken"
     if math.log(ratio) - half > 0 and math.log(ratio) > noise:
         return "slower"
