@@ -7,7 +7,7 @@ use crate::restart;
 use crate::routine::{Routine, RoutineOutcome};
 use crate::stack;
 use crate::tracee::{Registers, Tracee};
-use sampler::CallPaths;
+use sampler::{CallPath, CallPaths};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -96,7 +96,7 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
         let is_outside = is_in_call || !c_library.holds(registers.rip);
         if is_outside {
             let path = call_path(&mut paths, tracee.pid, &registers);
-            let is_known = !path.1 || N_TRIES_FOR_WHOLE_PATH <= n_tried;
+            let is_known = !path.is_cut || N_TRIES_FOR_WHOLE_PATH <= n_tried;
             if is_known && !has_called(c_library, &path) {
                 return Ok(());
             }
@@ -109,17 +109,18 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
 
 /// Returns whether the C library or the dynamic linker has called other code on this path, and waits for its end. What starts a
 /// thread, or the program, does so too, and holds no lock; the innermost functions may be those of a system call.
-fn has_called(c_library: &CLibrary, (path, is_cut): &(Vec<u64>, bool)) -> bool {
+fn has_called(c_library: &CLibrary, path: &CallPath<'_>) -> bool {
+    let CallPath { addresses: path, is_cut, .. } = *path;
     let is_its = |behind: &&u64| c_library.holds(behind.wrapping_sub(1));
     let is_other = |behind: &&u64| !is_its(behind);
     let n_inner = path.iter().take_while(is_its).count();
     let n_start = path.iter().rev().skip_while(is_other).skip_while(is_its).count();
-    let n_known = if *is_cut { path.len() } else { n_start };
+    let n_known = if is_cut { path.len() } else { n_start };
     path.get(n_inner..n_known).unwrap_or_default().iter().any(|behind| is_its(&behind))
 }
 
 /// Returns the call path of a stopped thread.
-fn call_path(paths: &mut CallPaths, pid: i32, at: &libc::user_regs_struct) -> (Vec<u64>, bool) {
+fn call_path<'a>(paths: &'a mut CallPaths, pid: i32, at: &libc::user_regs_struct) -> CallPath<'a> {
     let registers = [
         at.rax, at.rbx, at.rcx, at.rdx, at.rsi, at.rdi, at.rbp, at.rsp, at.rip, at.r8, at.r9,
         at.r10, at.r11, at.r12, at.r13, at.r14, at.r15,

@@ -2,7 +2,7 @@
 
 use crate::perf::{N_REGISTERS, RawSample};
 use crate::sections::SectionCache;
-use crate::unwind::ProcessUnwinder;
+use crate::unwind::{CallPath, ProcessUnwinder};
 
 /// Finds call paths of a process's threads.
 #[derive(Debug)]
@@ -22,18 +22,16 @@ impl CallPaths {
         paths
     }
 
-    /// Returns the addresses behind calls, from that of the thread's next instruction to the outermost function, and whether
-    /// outer ones are missing because tables are.
+    /// Returns the call path of a thread.
     ///
     /// `registers` are AX BX CX DX SI DI BP SP IP, R8 to R15, and `stack` is the memory from the stack pointer upwards.
-    pub fn path(&mut self, registers: [u64; N_REGISTERS], stack: &[u8]) -> (Vec<u64>, bool) {
+    pub fn path(&mut self, registers: [u64; N_REGISTERS], stack: &[u8]) -> CallPath<'_> {
         let sample = RawSample { registers, stack };
         if self.unwinder.path(&sample, &mut self.files).is_outside {
             // A library may have been loaded.
             self.read_modules();
         }
-        let path = self.unwinder.path(&sample, &mut self.files);
-        (path.addresses.to_vec(), path.is_cut)
+        self.unwinder.path(&sample, &mut self.files)
     }
 
     fn read_modules(&mut self) {

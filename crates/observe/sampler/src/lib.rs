@@ -24,3 +24,4 @@ mod unwind;
 pub use call_path::CallPaths;
 pub use perf::{PerfError, has_hardware_counters};
 pub use sampler::Sampler;
+pub use unwind::CallPath;

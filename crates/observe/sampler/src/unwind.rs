@@ -64,12 +64,12 @@ struct Module {
 
 /// Call path of a sample.
 #[derive(Debug)]
-pub(crate) struct CallPath<'a> {
+pub struct CallPath<'a> {
     /// Addresses behind calls, from the interrupted function to the outermost one. The first is the address behind the
     /// interrupted place, so that all are looked up alike.
-    pub(crate) addresses: &'a [u64],
+    pub addresses: &'a [u64],
     /// Whether the outermost functions are missing.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
     /// Whether an address is in no known module.
     pub(crate) is_outside: bool,
 }

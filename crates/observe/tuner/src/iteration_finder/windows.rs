@@ -154,20 +154,18 @@ mod tests {
     fn told(windows: &[(u64, u64)]) -> (Vec<String>, Vec<f64>) {
         let mut seen = Windows::default();
         let (mut texts, mut works) = (Vec::new(), Vec::new());
-        let mut all = (0, 0);
         let ends = windows.iter().scan((0, 0), |sum, (a, b)| {
             *sum = (sum.0 + a, sum.1 + b);
             Some(*sum)
         });
         for (number, now) in [(0, 0)].into_iter().chain(ends).enumerate() {
-            all = (all.0.max(now.0), all.1.max(now.1));
             let region = |address, n_calls| RegionCounters {
                 address,
                 n_calls,
                 operation: BARRIER,
                 ..RegionCounters::default()
             };
-            let regions = vec![region(1, all.0), region(2, all.1)];
+            let regions = vec![region(1, now.0), region(2, now.1)];
             let threads = vec![ThreadReport { regions, ..ThreadReport::default() }];
             let report = ProcessReport { threads, ..ProcessReport::default() };
             for step in seen.see(Rank(0), &report, 0.5 * number as f64) {

@@ -52,11 +52,13 @@ fn a_lever_waits_for_iterations_and_is_declined_at_the_end() {
     assert_eq!(story(unknown), (vec![why], Vec::new()));
 }
 
+fn found() -> IterationSource {
+    IterationSource::Found { text: "found".to_owned(), duration_s: 0.01, calls: None }
+}
+
 /// Effect of a lever on iterations of 10 ms, which take `meanwhile_s` while it is being set, and `after_s` later.
 fn effect(meanwhile_s: f64, after_s: f64) -> f64 {
-    let text = "found".to_owned();
-    let source = IterationSource::Found { text, duration_s: 0.01, calls: None };
-    let (mut conductor, script) = begun(Lever::Memory, source);
+    let (mut conductor, script) = begun(Lever::Memory, found());
     let mut now_s = 1.0;
     let mut said = Vec::new();
     let pass = |conductor: &mut Conductor, now_s: &mut f64, duration_s: f64, n: u32| {
@@ -97,11 +99,9 @@ fn what_setting_a_lever_costs_is_not_what_it_changes() {
     assert!((effect(0.02, 0.009) + 0.1).abs() < 0.01);
 }
 
-/// Returns how many of three reports a tunlet hears of: while its lever is being set, of a span that begins then, and later.
-fn n_heard(lever: Lever) -> usize {
-    let text = "found".to_owned();
-    let source = IterationSource::Found { text, duration_s: 0.01, calls: None };
-    let (mut conductor, script) = begun(lever, source);
+/// Conductor that asks ranks at 3.5 s to set a lever, after two seconds with iterations of 10 ms, and the script of its tunlet.
+fn asked(lever: Lever) -> (Conductor, Arc<Mutex<Script>>) {
+    let (mut conductor, script) = begun(lever, found());
     for number in 0..200 {
         let start_s = 1.0 + 0.01 * f64::from(number);
         let ended = Input::IterationEnded { start_s, end_s: start_s + 0.01, work: 1.0 };
@@ -109,6 +109,12 @@ fn n_heard(lever: Lever) -> usize {
     }
     script.lock().unwrap().decisions.push_back((0, Value::Int(1)));
     conductor.hear(3.5, Input::Tick);
+    (conductor, script)
+}
+
+/// Returns how many of three reports a tunlet hears of: while its lever is being set, of a span that begins then, and later.
+fn n_heard(lever: Lever) -> usize {
+    let (mut conductor, script) = asked(lever);
     let report = |span_s| Input::Performance(Performance { span_s, ..Performance::default() });
     conductor.hear(4.0, report((3.4, 3.9)));
     let report_of_rank = ActionReport::Failed("not all is huge yet".to_owned());
@@ -124,4 +130,34 @@ fn n_heard(lever: Lever) -> usize {
 fn shortages_while_memory_is_moved_are_none_of_the_program() {
     assert_eq!(n_heard(Lever::Memory), 3);
     assert_eq!(n_heard(Lever::HugePages), 1);
+}
+
+/// Returns why a lever is taken back whose trial is under way when iterations become others, if it is.
+fn taken_back(lever: Lever) -> Option<String> {
+    let (mut conductor, _) = asked(lever);
+    let (old, new) = (Value::Int(0), Value::Int(1));
+    let report = |action, report| Input::Report { action, rank: Rank(0), report };
+    let ready = ActionReport::Ready { n_hits: 0, old, note: String::new() };
+    conductor.hear(3.6, report(1, ready));
+    let done = ActionDone { rank: Rank(0), time_s: 3.7, hit: 0, old, new };
+    conductor.hear(3.7, report(1, ActionReport::Done(done)));
+    conductor.hear(3.8, Input::Iterations(found()));
+    let ready = ActionReport::Ready { n_hits: 0, old: new, note: String::new() };
+    conductor.hear(3.9, report(2, ready));
+    let done = ActionDone { rank: Rank(0), time_s: 4.0, hit: 0, old: new, new: old };
+    let undone = conductor.hear(4.0, report(2, ActionReport::Done(done)));
+    undone.into_iter().find_map(|output| match output {
+        Output::Record(line) => match line.what {
+            TuningEvent::Undone { reason, .. } => Some(reason),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+#[test]
+fn a_lever_whose_trial_cannot_be_ended_is_taken_back_unless_it_is_safe() {
+    let why = taken_back(Lever::Memory).expect("nobody knows whether it helps");
+    assert!(why.contains("iterations are others than before"), "{why}");
+    assert_eq!(taken_back(Lever::Waiting), None);
 }
