@@ -17,7 +17,7 @@ const OWN_LOOP_GAP_US: u64 = 5;
 /// Shortest sleep. Shorter ones end before the kernel has given the core away.
 const NAP_MIN_US: u64 = 20;
 /// Longest sleep.
-const NAP_MAX_US: u64 = 200;
+const NAP_MAX_US: u64 = 1000;
 /// Part of the time waited so far that a sleep takes.
 const NAP_PART: u64 = 8;
 /// Time between two polls from which on the thread has lost its core, if the kernel says so too.

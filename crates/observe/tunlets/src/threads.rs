@@ -9,6 +9,7 @@ use crate::tunlet::{
     Decision, Detail, Guide, News, Performance, PointNeed, RankUsage, Requests, Tunlet,
     TunletError, TunletSpec, World,
 };
+use crate::waiting::LONG_IN_LINE;
 use app_description::Application;
 
 pub(crate) const NAME: &str = "threads";
@@ -68,12 +69,12 @@ impl Threads {
     fn judge(&mut self, performance: &Performance) -> Option<Decision> {
         self.rest.pass();
         let point = self.point.as_mut().filter(|point| !point.is_waiting)?;
-        let Some(reason) = shortage(&performance.usage) else {
+        let Some((reason, n_seen)) = shortage(&performance.usage) else {
             self.n_short = 0;
             return None;
         };
         self.n_short += 1;
-        if self.n_short < N_SEEN || point.value == Some(1.0) || self.rest.is_resting() {
+        if self.n_short < n_seen || point.value == Some(1.0) || self.rest.is_resting() {
             return None;
         }
         self.n_short = 0;
@@ -81,13 +82,16 @@ impl Threads {
     }
 }
 
-/// Sentence about threads that stand in line for a core.
-fn shortage(usage: &[RankUsage]) -> Option<String> {
+/// Sentence about threads that stand in line for a core, and the number of reports in a row that have to tell it.
+fn shortage(usage: &[RankUsage]) -> Option<(String, u32)> {
     let several = usage.iter().filter(|rank| 1 < rank.n_threads);
     let most = several.max_by(|a, b| a.runqueue.total_cmp(&b.runqueue))?;
     let (rank, n_threads, in_line) = (most.rank.0, most.n_threads, most.runqueue);
     (IN_LINE < in_line).then(|| {
-        format!("{in_line:.1} of the {n_threads} threads of rank {rank} stand in line for a core on average")
+        let reason = format!(
+            "{in_line:.1} of the {n_threads} threads of rank {rank} stand in line for a core on average"
+        );
+        (reason, if LONG_IN_LINE < in_line { 1 } else { N_SEEN })
     })
 }
 
@@ -114,8 +118,9 @@ mod tests {
 
     #[test]
     fn threads_that_stand_in_line_are_a_shortage_if_it_lasts() {
-        check(4, 0.5, 1, 0);
-        check(4, 0.5, 2, 1);
+        check(4, 0.3, 1, 0);
+        check(4, 0.3, 2, 1);
+        check(4, 0.5, 1, 1);
         check(4, 0.0, 9, 0);
         check(1, 0.5, 9, 0);
     }

@@ -4,7 +4,8 @@
 //! their cores away; taken back once there are enough cores again.
 //!
 //! # Invariants
-//! - It decides at once where ranks outnumber cores, and after [`N_SEEN`] reports where only queues tell of a shortage.
+//! - It decides at once where ranks outnumber cores or stand in line for most of their time, and after [`N_SEEN`] reports where only
+//!   shorter queues tell of a shortage.
 
 use crate::lookup::{KnownPoint, Lookup};
 use crate::rest::Rest;
@@ -40,6 +41,8 @@ const N_CALM: u32 = 20;
 const CROWDED: f64 = 1.05;
 /// Share of its time that a rank stands in line for a core, from which on that is a shortage.
 const IN_LINE: f64 = 0.1;
+/// The same from which on one report is enough.
+pub(crate) const LONG_IN_LINE: f64 = 0.4;
 /// Share of their time in MPI from which on ranks wait.
 const IN_MPI: f64 = 0.1;
 /// Cores of others that count as a foreign load.
@@ -92,28 +95,35 @@ impl Waiting {
             let is_over = N_CALM <= self.n_calm;
             return is_over.then(|| point.ask(OFF, "there are cores for all ranks again"));
         }
-        let Some((reason, is_certain)) = shortage else {
+        let Some(shortage) = shortage else {
             self.n_short = 0;
             return None;
         };
         self.n_short += 1;
-        let is_due = is_certain || N_SEEN <= self.n_short;
+        let is_due = shortage.n_seen <= self.n_short;
         if !is_due || self.rest.is_resting() {
             return None;
         }
         (self.n_short, self.n_calm) = (0, 0);
-        Some(point.ask(if is_certain { SLEEP } else { SLEEP_WHEN_LOST }, &reason))
+        Some(point.ask(shortage.value, &shortage.reason))
     }
 }
 
-/// Sentence about a shortage of cores, and whether it is certain from one report.
-fn shortage(usage: &[RankUsage]) -> Option<(String, bool)> {
+/// A shortage of cores: the value that answers it, and the number of reports in a row that have to tell it.
+#[derive(Debug)]
+struct Shortage {
+    reason: String,
+    value: f64,
+    n_seen: u32,
+}
+
+fn shortage(usage: &[RankUsage]) -> Option<Shortage> {
     let crowded = usage.iter().max_by(|a, b| a.ranks_per_core.total_cmp(&b.ranks_per_core))?;
     if CROWDED < crowded.ranks_per_core {
         let of_node = usage.iter().filter(|other| other.node == crowded.node).count();
         let share = crowded.ranks_per_core;
         let reason = format!("{share:.1} ranks share a core on a node with {of_node} ranks");
-        return Some((reason, true));
+        return Some(Shortage { reason, value: SLEEP, n_seen: 1 });
     }
     let most = usage.iter().max_by(|a, b| a.runqueue.total_cmp(&b.runqueue))?;
     let waiting = usage.iter().filter(|other| other.node == most.node && IN_MPI < other.mpi);
@@ -124,7 +134,8 @@ fn shortage(usage: &[RankUsage]) -> Option<(String, bool)> {
         let reason = format!(
             "rank {rank} stands in line for a core {in_line} of the time, while {n_waiting} ranks of its node wait in MPI"
         );
-        (reason, false)
+        let n_seen = if LONG_IN_LINE < most.runqueue { 1 } else { N_SEEN };
+        Shortage { reason, value: SLEEP_WHEN_LOST, n_seen }
     })
 }
 
@@ -178,9 +189,10 @@ mod tests {
 
     #[test]
     fn a_queue_counts_while_ranks_wait_and_if_it_lasts() {
-        check(rank(1.0, 0.4, 0.5), 1, &[]);
-        check(rank(1.0, 0.4, 0.5), 2, &[3]);
-        check(rank(1.0, 0.4, 0.0), 9, &[]);
+        check(rank(1.0, 0.3, 0.5), 1, &[]);
+        check(rank(1.0, 0.3, 0.5), 2, &[3]);
+        check(rank(1.0, 0.5, 0.5), 1, &[3]);
+        check(rank(1.0, 0.5, 0.0), 9, &[]);
     }
 
     #[test]
