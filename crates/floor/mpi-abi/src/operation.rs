@@ -77,6 +77,13 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Returns whether the operation only looks for messages, or for the end of requests.
+    #[must_use]
+    pub fn is_poll(&self) -> bool {
+        let looks = ["Iprobe", "Improbe", "Parrived"].contains(&self.stem.as_str());
+        looks || self.mode == Mode::Nonblocking && self.stem.starts_with("Test")
+    }
+
     /// Returns the position of the first parameter of this kind.
     #[must_use]
     pub fn position(&self, kind: ParameterKind) -> Option<usize> {

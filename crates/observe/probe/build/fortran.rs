@@ -81,7 +81,7 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
     let Routing { before: first, passed, after, last } =
         Routing::of(entry.operation, passed, Language::Fortran);
     format!(
-        "{freeing}{first}    let Some(mut call) = MonitoredCall::begin_fortran({number}, {goes_on}) else {{\n\
+        "{freeing}{first}    let Some(mut call) = MonitoredCall::begin_fortran({number}, {goes_on}, {is_poll}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       unsafe {{ real({passed}) }};\n\
          {after}{last}        return MonitoredCall::end_fortran_layer();\n    }};\n\
@@ -95,6 +95,7 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
          {last}",
         // MPICH's plain `mpi_f08` entry points call PMPI directly, all others call MPI.
         goes_on = entry.binding != Binding::F08,
+        is_poll = entry.operation.is_poll(),
         before = before(number, entry.operation, true),
         freeing = freeing(entry.operation, true),
     )

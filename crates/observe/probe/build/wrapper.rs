@@ -92,7 +92,7 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
     let Routing { before: first, passed, after, last } =
         Routing::of(operation, passed, Language::C);
     format!(
-        "{freeing}{first}    let Some(mut call) = MonitoredCall::begin({number}) else {{\n\
+        "{freeing}{first}    let Some(mut call) = MonitoredCall::begin({number}, {is_poll}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       let result = unsafe {{ real({passed}) }};\n\
          {after}{last}        return result;\n    }};\n\
@@ -105,6 +105,7 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
          \x20   call.finish({number});\n\
          {last}\
          \x20   result\n",
+        is_poll = operation.is_poll(),
         before = before(number, operation, false),
         freeing = freeing(operation, false),
     )

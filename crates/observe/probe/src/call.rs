@@ -11,7 +11,9 @@ mod awaited;
 mod completion;
 
 use crate::openmp;
+use crate::pause::Mode;
 use crate::thread::{self, Thread, tls};
+use crate::waiting;
 use crate::watch;
 use events::CallRecord;
 use events::call::{ANY_PEER, NO_PEER, RecordKind};
@@ -28,6 +30,11 @@ pub(crate) struct MonitoredCall {
     address: u64,
     enter: u64,
     exit: u64,
+    is_poll: bool,
+    /// Whether its times are those of earlier polls.
+    is_untimed: bool,
+    /// Time by which such times before it were ahead of the clock.
+    ahead_ticks: u64,
     /// Bytes moved so far.
     bytes: u64,
     /// Bytes that came in by the receives that the call completed.
@@ -46,7 +53,7 @@ pub(crate) struct MonitoredCall {
 impl MonitoredCall {
     /// Enters a call from C; `None` if it is not to be counted.
     #[inline(always)]
-    pub(crate) fn begin(operation: u16) -> Option<Self> {
+    pub(crate) fn begin(operation: u16, is_poll: bool) -> Option<Self> {
         // SAFETY: the calling thread's own words.
         let words = unsafe { &mut *tls::words() };
         let mut address = words.return_address;
@@ -54,13 +61,13 @@ impl MonitoredCall {
             address = words.fortran_address;
             words.fortran_address = 0;
         }
-        Self::start(attached(words.thread)?, operation, address)
+        Self::start(attached(words.thread)?, operation, address, is_poll)
     }
 
     /// Enters a call from Fortran; `None` if it is not to be counted here because the entry point itself
     /// calls the C function by its MPI name (`goes_on`, in libraries that do so).
     #[inline(always)]
-    pub(crate) fn begin_fortran(operation: u16, goes_on: bool) -> Option<Self> {
+    pub(crate) fn begin_fortran(operation: u16, goes_on: bool, is_poll: bool) -> Option<Self> {
         // SAFETY: the calling thread's own words.
         let words = unsafe { &mut *tls::words() };
         let address = words.return_address;
@@ -70,7 +77,7 @@ impl MonitoredCall {
             words.fortran_address = address;
             return None;
         }
-        let mut call = Self::start(thread, operation, address)?;
+        let mut call = Self::start(thread, operation, address, is_poll)?;
         call.arguments.is_fortran = true;
         Some(call)
     }
@@ -84,7 +91,12 @@ impl MonitoredCall {
 
     /// Enters a call of an attached thread.
     #[inline(always)]
-    pub(crate) fn start(thread: *mut Thread, operation: u16, address: u64) -> Option<Self> {
+    pub(crate) fn start(
+        thread: *mut Thread,
+        operation: u16,
+        address: u64,
+        is_poll: bool,
+    ) -> Option<Self> {
         // SAFETY: the calling thread's own words.
         let stack_pointer = unsafe { (*tls::words()).stack_pointer };
         // SAFETY: the calling thread's own state; no other reference to it lives.
@@ -93,7 +105,16 @@ impl MonitoredCall {
             return None;
         }
         state.outer_stack = stack_pointer;
-        let enter = clock::ticks();
+        let is_at_same = state.previous == address;
+        let untimed = if is_poll { state.polls.untimed(is_at_same, state.last_exit) } else { None };
+        let (enter, exit, ahead_ticks) = match untimed {
+            Some((enter, exit)) => (enter, exit, 0),
+            None => {
+                let now = clock::ticks();
+                let ahead_ticks = state.last_exit.saturating_sub(now);
+                (now + ahead_ticks, now + ahead_ticks, ahead_ticks)
+            }
+        };
         state.writer.enter(operation, address, enter);
         if state.sampler.is_due(enter) {
             sample_computing(state, operation, address, enter);
@@ -102,7 +123,10 @@ impl MonitoredCall {
             arguments: Arguments { thread, is_fortran: false, scope: None },
             address,
             enter,
-            exit: enter,
+            exit,
+            is_poll,
+            is_untimed: untimed.is_some(),
+            ahead_ticks,
             bytes: 0,
             completed_bytes: 0,
             peer: NO_PEER,
@@ -127,12 +151,17 @@ impl MonitoredCall {
     /// Notes that the real function has returned.
     #[inline(always)]
     pub(crate) fn returned(&mut self) {
-        self.exit = clock::ticks();
+        if !self.is_untimed {
+            self.exit = clock::ticks() + self.ahead_ticks;
+        }
     }
 
     /// Counts the call.
     #[inline(always)]
     pub(crate) fn finish(mut self, operation: u16) {
+        if self.is_poll {
+            note_poll(&mut self);
+        }
         let (address, enter, exit) = (self.address, self.enter, self.exit);
         let bytes = self.bytes;
         let counted_bytes = bytes.wrapping_add(self.completed_bytes);
@@ -267,6 +296,23 @@ impl MonitoredCall {
                 self.tag = tag;
             }
         }
+    }
+}
+
+/// Notes a poll that was timed; one that was not is, if it has received something.
+#[inline(always)]
+fn note_poll(call: &mut MonitoredCall) {
+    if call.is_untimed {
+        if call.completed_bytes != 0 {
+            call.exit = clock::ticks().max(call.enter);
+        }
+        return;
+    }
+    let (ahead_ticks, address) = (call.ahead_ticks, call.address);
+    let span = (call.enter - ahead_ticks, call.exit - ahead_ticks);
+    let thread = call.thread();
+    if !thread.traced && waiting::mode() == Mode::Off {
+        thread.polls.note(thread.previous == address, span, ahead_ticks);
     }
 }
 

@@ -37,7 +37,9 @@ pub(crate) fn ps_per_call(folder: &Path, library: &MpiLibrary, is_traced: bool) 
 fn round(scratch: *mut thread::Thread) -> u64 {
     let begin = clock::ticks();
     for _ in 0..N_CALLS {
-        if let Some(mut call) = MonitoredCall::start(black_box(scratch), MPI_SEND, black_box(1)) {
+        if let Some(mut call) =
+            MonitoredCall::start(black_box(scratch), MPI_SEND, black_box(1), false)
+        {
             call.returned();
             call.moved(black_box(8));
             call.finish(MPI_SEND);

@@ -44,6 +44,7 @@ mod openmp;
 mod options;
 mod pause;
 mod pmpi;
+mod polls;
 mod probes;
 mod process;
 mod receives;

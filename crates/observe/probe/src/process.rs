@@ -298,7 +298,7 @@ fn count_and_finish(operation: u16) {
     let begin = Begin::now();
     let main = thread::attached();
     if thread::is_watched(main)
-        && let Some(call) = MonitoredCall::start(main, operation, begin.address)
+        && let Some(call) = MonitoredCall::start(main, operation, begin.address, false)
     {
         call.finish(operation);
     }

@@ -9,6 +9,7 @@ use crate::datatypes::Sizes;
 use crate::library::MpiLibrary;
 use crate::monitoring;
 use crate::pause::Wait;
+use crate::polls::Polls;
 use crate::receives::Receives;
 use events::CallRecord;
 use ring::clock;
@@ -49,6 +50,8 @@ pub(crate) struct Thread {
     pub(crate) receives: Receives,
     /// Waits of the thread in MPI.
     pub(crate) wait: Wait,
+    /// Polls of the thread.
+    pub(crate) polls: Polls,
     /// Words through which the thread and the probes in functions find this state.
     words: Option<StateWords>,
     /// Next thread in the list of known threads.
@@ -257,6 +260,7 @@ pub(crate) fn new(writer: ThreadWriter, library: MpiLibrary) -> Thread {
         pending: PendingRequests { n_requests: 0, requests: [0; 256] },
         receives: Receives::new(),
         wait: Wait::default(),
+        polls: Polls::default(),
         words: None,
         next: null_mut(),
     }

@@ -2,7 +2,6 @@
 
 use super::{Finding, Run, at_site, call_in_words};
 use display::units::{count, percent};
-use mpi_abi::Mode;
 
 /// Minimum number of calls that counts as a busy loop.
 const N_POLLS_MIN: u64 = 100_000;
@@ -10,10 +9,7 @@ const N_POLLS_MIN: u64 = 100_000;
 /// Returns whether an operation only checks for completion or messages.
 pub(super) fn is_poll(operation: &str) -> bool {
     let known = mpi_abi::find(operation).and_then(mpi_abi::operation);
-    known.is_some_and(|known| {
-        let looks = ["Iprobe", "Improbe", "Parrived"].contains(&known.stem.as_str());
-        looks || known.mode == Mode::Nonblocking && known.stem.starts_with("Test")
-    })
+    known.is_some_and(mpi_abi::Operation::is_poll)
 }
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
