@@ -5,9 +5,6 @@ use events::Lever;
 use tunlets::Tunlet;
 use tunlets::built_in::OF_LEVERS;
 
-/// Levers that are used only if they are named: under no experiment yet with programs of others.
-const ONLY_BY_NAME: [&str; 1] = ["collectives"];
-
 /// Names of the levers that are asked for, with commas.
 pub(crate) fn names(options: &LeverOptions) -> String {
     levers(options).into_iter().map(Lever::name).collect::<Vec<_>>().join(",")
@@ -17,7 +14,7 @@ pub(crate) fn names(options: &LeverOptions) -> String {
 fn asked(options: &LeverOptions) -> impl Iterator<Item = (&'static str, &'static [Lever])> {
     let is_asked = |name: &str| {
         let mut asked = options.tune.iter();
-        asked.any(|asked| asked == name || asked == ALL_LEVERS && !ONLY_BY_NAME.contains(&name))
+        asked.any(|asked| asked == name || asked == ALL_LEVERS)
     };
     OF_LEVERS.into_iter().filter(move |(name, _)| is_asked(name))
 }
@@ -52,8 +49,7 @@ mod tests {
         check(&[], &[]);
         check(&["memory"], &[Lever::Memory, Lever::HugePages]);
         check(&["memory", "waiting"], &[Lever::Waiting, Lever::Memory, Lever::HugePages]);
-        let helpful = [Lever::Waiting, Lever::Binding, Lever::Memory, Lever::HugePages];
-        check(&["all"], &[&helpful[..], &[Lever::Threads]].concat());
         check(&["collectives"], &[Lever::Collectives]);
+        check(&["all"], &Lever::ALL);
     }
 }

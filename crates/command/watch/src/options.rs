@@ -110,7 +110,7 @@ pub struct TunerOptions {
 #[derive(Args, Debug, Default)]
 pub struct LeverOptions {
     /// Make the program faster without a description: all levers that apply are tried, measured, and taken back where
-    /// they do not help; or only these (`sintonia tunlets` describes them). `collectives` has to be named
+    /// they do not help; or only these (`sintonia tunlets` describes them)
     #[arg(long, value_name = "LEVER,...", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "all", value_parser = lever_names())]
     pub(crate) tune: Vec<String>,
     /// Allow levers that may change the last bits of floating-point sums

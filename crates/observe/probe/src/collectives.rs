@@ -329,7 +329,6 @@ pub(crate) fn note(value: i64) -> String {
 pub(crate) fn release() {
     if IS_ARMED.swap(false, Ordering::AcqRel) {
         tracked::release_all();
-        shadows::release();
     }
 }
 

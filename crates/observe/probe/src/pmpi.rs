@@ -43,7 +43,7 @@ macro_rules! from_fortran {
 
 mod control;
 
-pub(crate) use control::ControlSession;
+pub(crate) use control::ControlVariable;
 
 /// C handle of a Fortran communicator.
 pub(crate) fn comm_from_fortran(number: c_int) -> Option<usize> {

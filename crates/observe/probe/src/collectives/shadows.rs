@@ -5,10 +5,9 @@
 
 use super::tracked::Tracked;
 use crate::library::{self, MpiLibrary};
-use crate::pmpi;
+use crate::pmpi::{self, ControlVariable};
 use ring::board::N_ARMS;
 use std::ffi::{CStr, c_int};
-use std::sync::{Mutex, PoisonError};
 
 /// Versions of Open MPI whose algorithms were tried: none of these ended, hung, or had other results.
 const KNOWN_VERSIONS: [&str; 2] = ["Open MPI v4.1.", "Open MPI v5.0."];
@@ -54,9 +53,6 @@ pub(super) fn algorithm(kind: usize, arm: u8) -> &'static str {
 /// Settings by which a user has chosen components or algorithms.
 const SETTINGS: [&str; 2] = ["OMPI_MCA_coll", "OMPI_MCA_mca_base_param_files"];
 
-/// Use of control variables, from the start on.
-static CONTROL: Mutex<Option<pmpi::ControlSession>> = Mutex::new(None);
-
 /// Reason why algorithms cannot be chosen, before `MPI_Init`.
 pub(super) fn refusal_before_init() -> Option<String> {
     let set = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
@@ -78,17 +74,15 @@ pub(super) fn refusal_after_init() -> Option<String> {
         let version = version.split(',').next().unwrap_or_default();
         return Some(format!("the algorithms of `{version}` were not tried yet"));
     }
-    // Open MPI looks at all of its components when control variables are first used: once is enough.
-    let mut kept = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
-    let control = kept.insert(pmpi::ControlSession::begin());
-    let value = |name| control.get(name);
-    if value(c"mpi_ft_enable").is_some_and(|enabled| enabled & 1 != 0) {
+    let is_true = |name| ControlVariable::named(name).and_then(ControlVariable::is_true);
+    if is_true(c"mpi_ft_enable") == Some(true) {
         return Some("the program may go on after the loss of a rank (`mpi_ft_enable`)".to_owned());
     }
-    if value(c"coll_tuned_use_dynamic_rules").is_none_or(|is_on| is_on & 1 == 0) {
+    if is_true(c"coll_tuned_use_dynamic_rules") != Some(true) {
         return Some("Open MPI does not let algorithms be chosen".to_owned());
     }
-    let fixed = ALGORITHMS.iter().find(|(name, _)| value(name) != Some(0));
+    let number = |name| ControlVariable::named(name).and_then(ControlVariable::number);
+    let fixed = ALGORITHMS.iter().find(|(name, _)| number(name) != Some(0));
     fixed.map(|(name, _)| format!("`{}` chooses an algorithm already", name.to_string_lossy()))
 }
 
@@ -99,8 +93,7 @@ pub(super) fn make(tracked: &Tracked, library: &MpiLibrary) {
     // A failure of ours is none of the program.
     let handler = pmpi::errhandler(tracked.handle());
     pmpi::set_errhandler(tracked.handle(), errors_return);
-    let kept = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
-    let set = |name, number| kept.as_ref().and_then(|control| control.set(name, number));
+    let set = |name, number| ControlVariable::named(name).and_then(|variable| variable.set(number));
     for idx in 0..N_ARMS - 1 {
         for (name, algorithms) in ALGORITHMS {
             // Where that fails, the shadow has the library's own algorithm, and is no faster.
@@ -122,9 +115,4 @@ pub(super) fn make(tracked: &Tracked, library: &MpiLibrary) {
         pmpi::set_errhandler(tracked.handle(), handler);
         pmpi::errhandler_free(handler);
     }
-}
-
-/// Ends the use of control variables.
-pub(super) fn release() {
-    *CONTROL.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }

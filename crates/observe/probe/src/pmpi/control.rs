@@ -1,68 +1,56 @@
-//! Control variables of the MPI library (`MPI_T`), all of them whole numbers.
+//! Variables that control Open MPI, which it lets be read and written while it runs.
+//!
+//! They are reached by Open MPI's own functions, not by `MPI_T_init_thread`: that loads all components there are, and the constructor of one
+//! of their libraries (`libinfinipath`, through `libfabric`) measures a clock for 0.2 s.
 
 use crate::next;
-use std::ffi::{CStr, c_int, c_void};
-use std::ptr::null_mut;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null;
 
-/// Use of control variables; the library counts these uses.
-#[derive(Debug)]
-pub(crate) struct ControlSession {
-    is_open: bool,
+/// `MCA_BASE_VAR_SOURCE_SET` in Open MPI 4.1 and 5.0: written by a function.
+const SOURCE_SET: c_int = 4;
+
+/// A variable that a component which is in use has registered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlVariable {
+    idx: c_int,
 }
 
-impl ControlSession {
-    /// Begins to use control variables.
-    pub(crate) fn begin() -> Self {
-        // Threads are those of the program, so that no more need be promised than it has asked for.
-        let begun = get!(c_int, c"PMPI_T_init_thread", 0 => c_int);
-        Self { is_open: begun.is_some() }
+impl ControlVariable {
+    /// Finds a variable.
+    pub(crate) fn named(name: &CStr) -> Option<Self> {
+        let idx = get!(c_int, c"mca_base_var_find_by_name", name.as_ptr() => *const c_char)?;
+        Some(Self { idx })
     }
 
-    /// Reads a variable.
-    pub(crate) fn get(&self, name: &CStr) -> Option<c_int> {
-        let variable = self.open(name)?;
-        // Variables that are true or false have one byte.
-        let mut number: c_int = 0;
-        let address = (&raw mut number).cast::<c_void>();
-        let read = ask!(c"PMPI_T_cvar_read", variable => *mut c_void, address => *mut c_void);
-        close(variable);
-        read.map(|()| number)
+    /// Returns whether it is true, for a variable that is true or false.
+    pub(crate) fn is_true(self) -> Option<bool> {
+        // SAFETY: such a variable has one byte.
+        self.address().map(|address| unsafe { address.cast::<u8>().read() } != 0)
     }
 
-    /// Writes a variable.
-    pub(crate) fn set(&self, name: &CStr, number: c_int) -> Option<()> {
-        let variable = self.open(name)?;
-        let address = (&raw const number).cast::<c_void>();
-        let written = ask!(c"PMPI_T_cvar_write", variable => *mut c_void, address => *const c_void);
-        close(variable);
-        written
+    /// Reads it, for a variable that is a whole number or one of several names.
+    pub(crate) fn number(self) -> Option<c_int> {
+        // SAFETY: such a variable is an `int`.
+        self.address().map(|address| unsafe { address.cast::<c_int>().read() })
     }
 
-    fn open(&self, name: &CStr) -> Option<*mut c_void> {
-        self.is_open.then_some(())?;
-        let idx = get!(c_int, c"PMPI_T_cvar_get_index", name.as_ptr() => *const std::ffi::c_char)?;
-        let (mut variable, mut n_values) = (null_mut::<c_void>(), 0);
+    /// Writes such a variable.
+    pub(crate) fn set(self, number: c_int) -> Option<()> {
         ask!(
-            c"PMPI_T_cvar_handle_alloc",
-            idx => c_int, null_mut() => *mut c_void,
-            &raw mut variable => *mut *mut c_void, &raw mut n_values => *mut c_int
+            c"mca_base_var_set_value",
+            self.idx => c_int, (&raw const number).cast() => *const c_void, size_of::<c_int>() => usize,
+            SOURCE_SET => c_int, null() => *const c_char
+        )
+    }
+
+    fn address(self) -> Option<*const c_void> {
+        let mut address = null::<c_void>();
+        ask!(
+            c"mca_base_var_get_value",
+            self.idx => c_int, &raw mut address => *mut *const c_void,
+            std::ptr::null_mut() => *mut c_int, std::ptr::null_mut() => *mut *const c_char
         )?;
-        if n_values == 1 {
-            return Some(variable);
-        }
-        close(variable);
-        None
+        (!address.is_null()).then_some(address)
     }
-}
-
-impl Drop for ControlSession {
-    fn drop(&mut self) {
-        if self.is_open {
-            let _nothing = ask!(c"PMPI_T_finalize",);
-        }
-    }
-}
-
-fn close(mut variable: *mut c_void) {
-    let _nothing = ask!(c"PMPI_T_cvar_handle_free", &raw mut variable => *mut *mut c_void);
 }
