@@ -159,22 +159,24 @@ impl MonitoredCall {
     /// Counts the call.
     #[inline(always)]
     pub(crate) fn finish(mut self, operation: u16) {
-        if self.is_poll {
-            note_poll(&mut self);
-        }
+        let moved_ticks = if self.is_poll { note_poll(&mut self) } else { 0 };
+        let is_untimed = self.is_untimed;
         let (address, enter, exit) = (self.address, self.enter, self.exit);
         let bytes = self.bytes;
         let counted_bytes = bytes.wrapping_add(self.completed_bytes);
         let thread = self.thread();
         let region = thread.writer.region(address, thread.previous, operation);
         region.count(exit.wrapping_sub(enter), enter.wrapping_sub(thread.last_exit), counted_bytes);
+        if moved_ticks != 0 {
+            region.move_to_mpi(moved_ticks);
+        }
         thread.previous = address;
         thread.last_exit = exit;
         thread.writer.leave(exit);
         if thread.sampler.is_due(exit) {
             thread.sampler.sample(exit, &region.mpi);
         }
-        if watch::is_on() {
+        if !is_untimed && watch::is_on() {
             // Which messages a completion finds depends on who comes first: iterations are told apart without them.
             watch::see(&mut thread.writer, operation, address, (enter, exit), bytes);
         }
@@ -299,21 +301,24 @@ impl MonitoredCall {
     }
 }
 
-/// Notes a poll that was timed; one that was not is, if it has received something.
+/// Notes a poll; returns the time that is to be counted as that of polls instead of computation.
 #[inline(always)]
-fn note_poll(call: &mut MonitoredCall) {
-    if call.is_untimed {
-        if call.completed_bytes != 0 {
-            call.exit = clock::ticks().max(call.enter);
-        }
-        return;
-    }
-    let (ahead_ticks, address) = (call.ahead_ticks, call.address);
-    let span = (call.enter - ahead_ticks, call.exit - ahead_ticks);
+fn note_poll(call: &mut MonitoredCall) -> u64 {
+    let (span, ahead_ticks) = ((call.enter, call.exit), call.ahead_ticks);
+    let (address, is_untimed) = (call.address, call.is_untimed);
+    let has_received = call.completed_bytes != 0;
     let thread = call.thread();
-    if !thread.traced && waiting::mode() == Mode::Off {
-        thread.polls.note(thread.previous == address, span, ahead_ticks);
+    if is_untimed {
+        if has_received {
+            (call.enter, call.exit) = thread.polls.received(span, clock::ticks());
+        }
+        return 0;
     }
+    if thread.traced || waiting::mode() != Mode::Off {
+        return 0;
+    }
+    let span = (span.0 - ahead_ticks, span.1 - ahead_ticks);
+    thread.polls.note((address, thread.previous == address), span, ahead_ticks)
 }
 
 /// Returns the state of the calling thread, which is attached now if it was not; `None` if it is not to be monitored.

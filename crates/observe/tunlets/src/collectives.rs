@@ -100,7 +100,7 @@ impl Collectives {
                 self.n_refused = 0;
                 return Some(point.ask(OFF, "no algorithm was found that helps"));
             }
-            let reason = "algorithms were faster in their trials than the library's own";
+            let reason = "the library's algorithms have been tried";
             return (N_TRIED <= self.n_tried).then(|| point.ask(USE, reason));
         }
         let n_ranks = performance.usage.len().max(1) as f64;

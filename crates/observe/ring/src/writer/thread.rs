@@ -361,4 +361,11 @@ impl RegionSlot {
         let bin = &self.sizes[SizeHistogram::bin_of(bytes)];
         bin.store(bin.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
+
+    /// Counts as time of calls what was counted as computation before.
+    #[cold]
+    pub fn move_to_mpi(&self, ticks: u64) {
+        bump(&self.mpi_ticks, ticks);
+        bump(&self.compute_ticks, ticks.wrapping_neg());
+    }
 }
