@@ -49,7 +49,7 @@ impl Lever {
     /// Largest value; the smallest is 0.
     pub fn highest(self) -> i64 {
         match self {
-            Self::Waiting => 3,
+            Self::Waiting => 4,
             Self::Collectives => 2,
             _ => 1,
         }

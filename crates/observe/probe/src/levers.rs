@@ -134,7 +134,7 @@ fn waiting_applies() -> Result<(), String> {
 }
 
 /// Names of the modes of waiting, by the value of the lever.
-const MODES: [&str; 4] = ["off", "yield", "nap", "auto"];
+const MODES: [&str; 5] = ["off", "yield", "nap", "auto", "late"];
 
 /// Tells the calls that wait how to wait.
 fn set_waiting(value: i64) -> Result<(), c_int> {

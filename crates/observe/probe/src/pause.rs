@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Time without a message before the first pause of a call that waits.
 const SPIN_US: u64 = 2;
+/// The same where a quota is short, not a core: others compute meanwhile, and a sleep costs more than a short wait.
+const LATE_US: u64 = 50;
 /// Time that a program has to poll by itself, in calls that do not wait, before it is made to pause.
 const OWN_LOOP_US: u64 = 200;
 /// Longest time between two polls of such a loop: it does nothing else.
@@ -41,10 +43,12 @@ pub(crate) enum Mode {
     Nap = 2,
     /// Sleeps between polls for a while after it has lost its core while it polled; else as [`Self::Off`].
     Auto = 3,
+    /// As [`Self::Nap`], in long waits only.
+    Late = 4,
 }
 
 impl Mode {
-    const ALL: [Self; 4] = [Self::Off, Self::Yield, Self::Nap, Self::Auto];
+    const ALL: [Self; 5] = [Self::Off, Self::Yield, Self::Nap, Self::Auto, Self::Late];
 
     /// Returns the mode with this number; [`Self::Off`] for others.
     pub(crate) fn of_value(value: i64) -> Self {
@@ -53,7 +57,7 @@ impl Mode {
 
     /// Returns the mode with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        let names = ["off", "yield", "nap", "auto"];
+        let names = ["off", "yield", "nap", "auto", "late"];
         names.iter().position(|known| *known == name).and_then(|at| Self::ALL.get(at)).copied()
     }
 }
@@ -170,11 +174,15 @@ impl Wait {
         let is_short = match mode {
             Mode::Off => return Pause::None,
             Mode::Yield => return Pause::Yield,
-            Mode::Nap => true,
+            Mode::Nap | Mode::Late => true,
             Mode::Auto => self.is_short(now, gap_us, per_us),
         };
         let waited_us = now.wrapping_sub(self.began_ticks) / per_us;
-        let spin_us = if is_blocking { SPIN_US } else { OWN_LOOP_US };
+        let spin_us = match mode {
+            _ if !is_blocking => OWN_LOOP_US,
+            Mode::Late => LATE_US,
+            _ => SPIN_US,
+        };
         if !is_short || waited_us < spin_us {
             return Pause::None;
         }

@@ -38,6 +38,7 @@ fn of_rank_alone(span: Span<'_>) -> RankUsage {
     RankUsage {
         rank,
         cores_allowed: now.cores.n_allowed(),
+        cores_bound: now.cores.mask.n_cores() as f64,
         cores_online: now.cores.n_online,
         n_threads: now.usage.n_threads,
         cpu: rate(span, |at| at.usage.cpu_ns) * 1e-9,

@@ -68,7 +68,7 @@ fn doubled(performance: &Performance) -> Option<String> {
     let is_doubled = |rank: &&RankUsage| {
         let n_ranks = on_node(rank.node).count();
         let is_bound = rank.cores_allowed < f64::from(rank.cores_online);
-        DOUBLED < rank.ranks_per_core && is_bound && n_ranks <= rank.cores_online as usize
+        DOUBLED < rank.ranks_per_bound_core() && is_bound && n_ranks <= rank.cores_online as usize
     };
     let rank = performance.usage.iter().find(is_doubled)?;
     let (n, online) = (rank.rank.0, rank.cores_online);

@@ -163,6 +163,8 @@ pub struct RankUsage {
     pub node: usize,
     /// Cores that it may use, by its affinity and by quotas; 0 if unknown.
     pub cores_allowed: f64,
+    /// Cores that it may use by its affinity alone.
+    pub cores_bound: f64,
     /// Cores of its node that are online.
     pub cores_online: u32,
     /// Ranks that share one of its cores on average, itself included; 0 if unknown.
@@ -181,6 +183,24 @@ pub struct RankUsage {
     pub memory_max_bytes: u64,
     /// Cores of the node that other programs kept busy on average, among those that ranks may use.
     pub foreign: f64,
+}
+
+impl RankUsage {
+    /// Ranks that share one of its cores on average, whatever quotas allow.
+    #[must_use]
+    pub fn ranks_per_bound_core(&self) -> f64 {
+        if 0.0 < self.cores_bound {
+            self.ranks_per_core * self.cores_allowed / self.cores_bound
+        } else {
+            self.ranks_per_core
+        }
+    }
+
+    /// Returns whether a quota allows fewer cores than its affinity.
+    #[must_use]
+    pub fn has_quota(&self) -> bool {
+        self.cores_allowed < self.cores_bound
+    }
 }
 
 /// Change that was carried out on all ranks of its actor.

@@ -1,7 +1,8 @@
 //! `waiting`: ranks that wait in MPI keep cores busy that others need, in any program.
 //!
 //! Where several ranks share a core, or ranks stand in line for a core while others wait in MPI, waiting ranks give
-//! their cores away; taken back once there are enough cores again.
+//! their cores away; taken back once there are enough cores again. Where a quota is short, they do so in long waits, which use it up:
+//! cores for all are there.
 //!
 //! # Invariants
 //! - It decides at once where ranks outnumber cores or stand in line for most of their time, and after [`N_SEEN`] reports where only
@@ -25,14 +26,15 @@ pub(crate) const GUIDE: Guide = Guide {
     events: &[],
     points: &[PointNeed {
         name: NAME,
-        meaning: "a lever of `--tune`: 1 yields, 2 sleeps, 3 sleeps when needed",
+        meaning: "a lever of `--tune`: 1 yields, 2 sleeps, 3 sleeps when needed, 4 sleeps in long waits",
     }],
 };
 
-/// Values of the lever: as the library waits; sleeping between polls; the same once the core was lost.
+/// Values of the lever: as the library waits; sleeping between polls; the same once the core was lost; the same in long waits.
 const OFF: f64 = 0.0;
 const SLEEP: f64 = 2.0;
 const SLEEP_WHEN_LOST: f64 = 3.0;
+const SLEEP_LATE: f64 = 4.0;
 /// Reports in a row that have to tell the same where no rank shares a core by design.
 const N_SEEN: u32 = 2;
 /// Reports in a row without a shortage before it is taken back.
@@ -118,10 +120,11 @@ struct Shortage {
 }
 
 fn shortage(usage: &[RankUsage]) -> Option<Shortage> {
-    let crowded = usage.iter().max_by(|a, b| a.ranks_per_core.total_cmp(&b.ranks_per_core))?;
-    if CROWDED < crowded.ranks_per_core {
+    let on_core = RankUsage::ranks_per_bound_core;
+    let crowded = usage.iter().max_by(|a, b| on_core(a).total_cmp(&on_core(b)))?;
+    if CROWDED < on_core(crowded) {
         let of_node = usage.iter().filter(|other| other.node == crowded.node).count();
-        let share = crowded.ranks_per_core;
+        let share = on_core(crowded);
         let reason = format!("{share:.1} ranks share a core on a node with {of_node} ranks");
         return Some(Shortage { reason, value: SLEEP, n_seen: 1 });
     }
@@ -135,7 +138,8 @@ fn shortage(usage: &[RankUsage]) -> Option<Shortage> {
             "rank {rank} stands in line for a core {in_line} of the time, while {n_waiting} ranks of its node wait in MPI"
         );
         let n_seen = if LONG_IN_LINE < most.runqueue { 1 } else { N_SEEN };
-        Shortage { reason, value: SLEEP_WHEN_LOST, n_seen }
+        let value = if most.has_quota() { SLEEP_LATE } else { SLEEP_WHEN_LOST };
+        Shortage { reason, value, n_seen }
     })
 }
 
@@ -162,6 +166,16 @@ mod tests {
 
     fn rank(ranks_per_core: f64, runqueue: f64, mpi: f64) -> RankUsage {
         RankUsage { ranks_per_core, runqueue, mpi, ..RankUsage::default() }
+    }
+
+    /// Two ranks in a quota of one core kept each other waiting by sleeps that cost more than their short waits: a halo exchange took
+    /// 1.5 times as long.
+    #[test]
+    fn where_a_quota_is_short_only_long_waits_sleep() {
+        let limited = RankUsage { cores_allowed: 1.0, cores_bound: 2.0, ..rank(2.0, 0.5, 0.5) };
+        check(limited, 1, &[4]);
+        check(RankUsage { runqueue: 0.0, ..limited }, 9, &[]);
+        check(RankUsage { cores_bound: 1.0, ..limited }, 1, &[2]);
     }
 
     /// Returns the values that the tunlet asks for, report by report.
