@@ -315,6 +315,7 @@ fn note_poll(call: &mut MonitoredCall) -> u64 {
         return 0;
     }
     if thread.traced || waiting::mode() != Mode::Off {
+        thread.polls.time_all();
         return 0;
     }
     let span = (span.0 - ahead_ticks, span.1 - ahead_ticks);

@@ -133,12 +133,8 @@ fn waiting_applies() -> Result<(), String> {
     }
 }
 
-/// Names of the modes of waiting, by the value of the lever.
-const MODES: [&str; 5] = ["off", "yield", "nap", "auto", "late"];
-
 /// Tells the calls that wait how to wait.
 fn set_waiting(value: i64) -> Result<(), c_int> {
-    let name = usize::try_from(value).ok().and_then(|value| MODES.get(value));
-    let mode = name.and_then(|name| Mode::named(name)).ok_or(libc::EINVAL)?;
+    let mode = Mode::of_value(value).ok_or(libc::EINVAL)?;
     waiting::set_mode(mode).map(|_| ()).map_err(|_| libc::ENOTSUP)
 }

@@ -50,9 +50,9 @@ pub(crate) enum Mode {
 impl Mode {
     const ALL: [Self; 5] = [Self::Off, Self::Yield, Self::Nap, Self::Auto, Self::Late];
 
-    /// Returns the mode with this number; [`Self::Off`] for others.
-    pub(crate) fn of_value(value: i64) -> Self {
-        usize::try_from(value).ok().and_then(|at| Self::ALL.get(at)).copied().unwrap_or_default()
+    /// Returns the mode with this number, which is the value of the lever.
+    pub(crate) fn of_value(value: i64) -> Option<Self> {
+        usize::try_from(value).ok().and_then(|at| Self::ALL.get(at)).copied()
     }
 
     /// Returns the mode with this name.

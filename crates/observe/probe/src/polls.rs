@@ -14,6 +14,8 @@
 const N_QUICK: u32 = 64;
 /// Polls that are not timed after one that is.
 const N_UNTIMED: u32 = 7;
+/// The same with the one that is.
+const N_TOGETHER: u64 = N_UNTIMED as u64 + 1;
 /// Longest time from the beginning of one quick poll to that of the next one, about 1 us.
 const QUICK_TICKS: u64 = 3000;
 
@@ -45,7 +47,7 @@ impl Polls {
     pub(crate) fn untimed(&mut self, is_at_same: bool, last_exit: u64) -> Option<Span> {
         self.n_untimed = self.n_untimed.checked_sub(1)?;
         if !is_at_same {
-            (self.n_quick, self.n_untimed) = (0, 0);
+            self.time_all();
             return None;
         }
         let enter = last_exit + self.gap_ticks;
@@ -57,8 +59,14 @@ impl Polls {
     pub(crate) fn received(&mut self, (enter, exit): Span, now: u64) -> Span {
         let late_ticks = now.saturating_sub(exit);
         self.excess_ticks += late_ticks;
-        (self.n_quick, self.n_untimed) = (0, 0);
+        self.time_all();
         (enter + late_ticks, exit + late_ticks)
+    }
+
+    /// Lets all polls be timed until many are quick again.
+    #[inline(always)]
+    pub(crate) fn time_all(&mut self) {
+        (self.n_quick, self.n_untimed) = (0, 0);
     }
 
     /// Notes a poll that was timed, at these times of the clock, and by how much the times of those before were ahead of it.
@@ -75,21 +83,22 @@ impl Polls {
         }
         let call_ticks = exit.saturating_sub(enter);
         let is_after_untimed = is_at_same && N_QUICK <= self.n_quick;
-        let n_polls = if is_after_untimed { u64::from(N_UNTIMED) + 1 } else { 1 };
+        let n_polls = if is_after_untimed { N_TOGETHER } else { 1 };
         let span_ticks = enter.saturating_sub(self.timed_ticks);
         let period_ticks = span_ticks / n_polls;
         self.timed_ticks = enter;
         let moved_ticks =
             if is_after_untimed { self.move_excess(span_ticks, call_ticks) } else { 0 };
         if !is_at_same || QUICK_TICKS < period_ticks || QUICK_TICKS < call_ticks {
-            (self.n_quick, self.n_untimed) = (0, 0);
+            self.time_all();
             return moved_ticks;
         }
         self.n_quick += 1;
         if N_QUICK <= self.n_quick {
             (self.n_quick, self.n_untimed) = (N_QUICK, N_UNTIMED);
             self.call_ticks = call_ticks.min(period_ticks);
-            self.gap_ticks = (period_ticks - self.call_ticks).saturating_sub(ahead_ticks / 8);
+            self.gap_ticks =
+                (period_ticks - self.call_ticks).saturating_sub(ahead_ticks / N_TOGETHER);
         }
         moved_ticks
     }
@@ -97,14 +106,13 @@ impl Polls {
     /// Processes a timed poll of this length that began so long after the last timed one, with polls in between that were not.
     #[inline(always)]
     fn move_excess(&mut self, span_ticks: u64, call_ticks: u64) -> u64 {
-        let n_untimed = u64::from(N_UNTIMED);
-        let assumed_ticks = (n_untimed + 1) * (self.gap_ticks + self.call_ticks);
+        let assumed_ticks = N_TOGETHER * (self.gap_ticks + self.call_ticks);
         let excess_ticks = span_ticks.saturating_sub(assumed_ticks);
         if QUICK_TICKS < excess_ticks {
             self.excess_ticks += excess_ticks;
         }
         if QUICK_TICKS < call_ticks {
-            self.missing_ticks += n_untimed * call_ticks;
+            self.missing_ticks += u64::from(N_UNTIMED) * call_ticks;
         }
         let moved_ticks = self.missing_ticks.min(self.excess_ticks);
         self.missing_ticks -= moved_ticks;
@@ -172,6 +180,34 @@ mod tests {
         let long_gaps = |n| (0..n).map(|k| (at(k, 90, 300_000), 120));
         let (_, counted, _) = polled(long_gaps(1_000_000));
         assert!(counted.abs_diff(120_000_000) < 1_200_000, "{counted}");
+    }
+
+    /// Polls at the same place every 200 ticks, for 100 ticks each; all that are to be timed are.
+    fn known_to_be_quick() -> Polls {
+        let mut known = Polls::default();
+        for number in 0..u64::from(N_QUICK) {
+            assert_eq!(known.untimed(true, 0), None);
+            known.note((1, true), (200 * number, 200 * number + 100), 0);
+        }
+        known
+    }
+
+    #[test]
+    fn a_poll_that_receives_ends_when_it_does_and_the_next_is_timed() {
+        let mut known = known_to_be_quick();
+        let assumed = known.untimed(true, 20_000).unwrap();
+        assert_eq!(assumed, (20_100, 20_200));
+        assert_eq!(known.received(assumed, 90_000), (89_900, 90_000));
+        assert_eq!(known.untimed(true, 90_000), None);
+    }
+
+    /// Time of naps between polls was taken for computation, of which none had been counted.
+    #[test]
+    fn nothing_is_moved_from_before_polls_were_all_timed() {
+        let mut known = known_to_be_quick();
+        known.time_all();
+        assert_eq!(known.note((1, true), (9_000_000, 9_000_100), 0), 0);
+        assert_eq!(known.note((1, true), (9_000_200, 9_900_000), 0), 0);
     }
 
     #[test]

@@ -42,7 +42,7 @@ static HAS_OTHER_POLLER: AtomicBool = AtomicBool::new(false);
 #[inline(always)]
 pub(crate) fn mode() -> Mode {
     let mode = MODE.load(Ordering::Relaxed);
-    Mode::of_value(mode.into())
+    Mode::of_value(mode.into()).unwrap_or_default()
 }
 
 /// Takes the place in the polling loop of this process's MPI library, where a change of the mode has its effect.
@@ -68,7 +68,7 @@ pub(crate) fn set_mode(mode: Mode) -> Result<Mode, WaitingError> {
     }
     let before = MODE.swap(mode as u8, Ordering::Relaxed);
     open_mpi::follow(mode);
-    Ok(Mode::of_value(before.into()))
+    Ok(Mode::of_value(before.into()).unwrap_or_default())
 }
 
 /// Gets ready before `MPI_Init`, for libraries where it would be too late afterwards.

@@ -67,7 +67,7 @@ fn doubled(performance: &Performance) -> Option<String> {
     let on_node = |node| performance.usage.iter().filter(move |rank| rank.node == node);
     let is_doubled = |rank: &&RankUsage| {
         let n_ranks = on_node(rank.node).count();
-        let is_bound = rank.cores_allowed < f64::from(rank.cores_online);
+        let is_bound = rank.cores_bound < f64::from(rank.cores_online);
         DOUBLED < rank.ranks_per_bound_core() && is_bound && n_ranks <= rank.cores_online as usize
     };
     let rank = performance.usage.iter().find(is_doubled)?;
@@ -81,8 +81,9 @@ mod tests {
 
     #[track_caller]
     fn check(ranks: &[(f64, f64)], cores_online: u32, expected: bool) {
-        let usage = ranks.iter().map(|(cores_allowed, ranks_per_core)| RankUsage {
-            cores_allowed: *cores_allowed,
+        let usage = ranks.iter().map(|(cores_bound, ranks_per_core)| RankUsage {
+            cores_allowed: *cores_bound,
+            cores_bound: *cores_bound,
             ranks_per_core: *ranks_per_core,
             cores_online,
             ..RankUsage::default()
@@ -97,5 +98,12 @@ mod tests {
         check(&[(1.0, 1.0), (1.0, 1.0)], 2, false);
         check(&[(1.0, 2.0), (1.0, 2.0)], 1, false);
         check(&[(2.0, 1.5), (2.0, 1.5), (2.0, 1.5)], 2, false);
+    }
+
+    #[test]
+    fn a_quota_doubles_nothing() {
+        let rank = RankUsage { cores_allowed: 1.0, cores_bound: 2.0, ..RankUsage::default() };
+        let usage = vec![RankUsage { ranks_per_core: 2.0, cores_online: 4, ..rank }; 2];
+        assert_eq!(doubled(&Performance { usage, ..Performance::default() }), None);
     }
 }

@@ -119,6 +119,7 @@ struct Shortage {
     n_seen: u32,
 }
 
+/// Returns the shortage of the node where it is worst.
 fn shortage(usage: &[RankUsage]) -> Option<Shortage> {
     let on_core = RankUsage::ranks_per_bound_core;
     let crowded = usage.iter().max_by(|a, b| on_core(a).total_cmp(&on_core(b)))?;
