@@ -19,6 +19,11 @@ CGROUP = pathlib.Path("/sys/fs/cgroup")
 MARK = "SINTONIA_EXPERIMENT_RUN"
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PERIOD_US = 100_000
+# What a user may set without Sintonia.
+BY_HAND = {
+    "hugetlb-by-hand": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
+    "kept-by-hand": {"MALLOC_TRIM_THRESHOLD_": "-1", "MALLOC_MMAP_MAX_": "0", "MALLOC_TOP_PAD_": str(16 << 20)},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,7 +189,7 @@ def watched(words, folder, variables, limit_s, procs, allowed):
 
 def prefix(variant, sintonia, folder):
     """What stands before the launcher."""
-    if variant == "bare":
+    if variant == "bare" or variant in BY_HAND:
         return []
     tune = {"run": [], "tune": ["--tune"], "learning": ["--tune", "--learn"], "learnt": ["--tune"]}.get(variant, [f"--tune={variant}"])
     return [str(sintonia), "run", *tune, "--out", str(folder / "record"), "--no-html", "--quiet", "--"]
@@ -207,7 +212,7 @@ def measure(case, variant, options, alone_s):
         for name, text in files.items():
             (folder / name).write_text(text.lstrip("\n"))
         allowed = set(cores()[:max(1, round(cell.cores_share * len(cores())))])
-        variables = {**AS_ROOT, **state(variant, case, options), "OMP_NUM_THREADS": str(threads)}
+        variables = {**AS_ROOT, **state(variant, case, options), "OMP_NUM_THREADS": str(threads), **BY_HAND.get(variant, {})}
         command = [*prefix(variant, options.sintonia, folder), *launch(library, cell, ranks, threads), *words]
         with quota(cell.quota_share) as procs, Load(alone_s if cell.is_loaded else None):
             elapsed_s, cpu_s, outcome, output = watched(command, folder, variables, options.limit, procs, allowed)

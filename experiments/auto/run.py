@@ -25,8 +25,8 @@ import page  # noqa: E402
 import programs  # noqa: E402
 
 SINTONIA = pathlib.Path(os.environ.get("SINTONIA", programs.ROOT / "target/release/sintonia"))
-# Single levers, and what runs have learnt, are measured in these cells.
-SINGLE = {"waiting": ["over", "cpuset"], "memory": ["cores", "hybrid"], "learnt": ["cores"]}
+# Single levers, what runs have learnt, and settings without Sintonia are measured in these cells.
+SINGLE = {"waiting": ["over", "cpuset"], "memory": ["cores", "hybrid"], "learnt": ["cores"], **{name: ["cores"] for name in cells.BY_HAND}}
 # Runs with `--learn` before what they have learnt is measured.
 N_LEARNING = 10
 QUICK = {"cells": ["cores", "over", "cpuset"], "pairs": 2}
@@ -41,7 +41,7 @@ def parse():
     parser.add_argument("--only", action="append", help="programs by their names")
     parser.add_argument("--libraries", type=listed, default=list(programs.LIBRARIES))
     parser.add_argument("--cells", type=listed)
-    parser.add_argument("--variants", type=listed, default=["tune", *SINGLE], help="tune, single levers, learnt (after runs that learn), or run (only watched)")
+    parser.add_argument("--variants", type=listed, default=["tune", *SINGLE], help="tune, single levers, learnt (after runs that learn), settings by hand, or run (only watched)")
     parser.add_argument("--pairs", type=int)
     parser.add_argument("--limit", type=float, default=60, help="seconds for a run")
     parser.add_argument("--sources", type=pathlib.Path)

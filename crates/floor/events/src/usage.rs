@@ -16,6 +16,8 @@ pub use tasks::{TaskTally, ThreadUsage};
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
+/// Size of the smallest pages of memory, in bytes.
+pub const SMALL_PAGE_BYTES: usize = 4096;
 /// Number of words of a [`Usage`].
 pub const N_WORDS: usize = size_of::<Usage>() / size_of::<u64>();
 

@@ -25,6 +25,8 @@ const FILE_SHARE: f64 = 0.05;
 
 /// Variable that takes several settings, divided by colons.
 pub(crate) const TUNABLES: &str = "GLIBC_TUNABLES";
+/// Variable that asks the probe for huge pages for memory that there is after `MPI_Init`, such as static arrays.
+const STATIC_HUGE_PAGES: (&str, &str) = ("SINTONIA_HUGE_PAGES", "1");
 /// Variable with the path of a file of hints for MPI-IO.
 const HINTS: &str = "ROMIO_HINTS";
 
@@ -54,9 +56,13 @@ pub struct Variable {
 
 impl Setting {
     fn of(name: &str, (variable, value): (&str, &str), reason: String) -> Self {
+        Self { name: name.to_owned(), variables: Vec::new(), reason }.and((variable, value))
+    }
+
+    fn and(mut self, (name, value): (&str, &str)) -> Self {
         let (name, value) = (name.to_owned(), value.to_owned());
-        let variable = Variable { name: variable.to_owned(), value, file: String::new() };
-        Self { name, variables: vec![variable], reason }
+        self.variables.push(Variable { name, value, file: String::new() });
+        self
     }
 }
 
@@ -73,7 +79,7 @@ fn huge_pages(facts: &Facts) -> Option<Setting> {
     let held = facts.memory_max_bytes;
     let reason = || format!("a rank held {}", bytes(held));
     let value = (TUNABLES, "glibc.malloc.hugetlb=1");
-    (RESIDENT_BYTES < held).then(|| Setting::of("hugetlb", value, reason()))
+    (RESIDENT_BYTES < held).then(|| Setting::of("hugetlb", value, reason()).and(STATIC_HUGE_PAGES))
 }
 
 /// Where iterations were found, the lever `memory` does the same while the program runs.

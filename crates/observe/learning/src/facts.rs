@@ -15,7 +15,7 @@ pub struct Facts {
     pub mpi_share: f64,
     /// Largest resident memory of a rank in bytes.
     pub memory_max_bytes: u64,
-    /// Page faults in a second of processor time.
+    /// Page faults in a second of processor time, in memory that had been given back before.
     pub faults_per_cpu_s: f64,
     /// Point-to-point messages by size.
     pub messages: Vec<Message>,

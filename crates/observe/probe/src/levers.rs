@@ -17,6 +17,7 @@ use crate::collectives;
 use crate::monitoring;
 use crate::openmp::idling;
 use crate::pause::Mode;
+use crate::pmpi;
 use crate::waiting;
 use events::Lever;
 use mpi_abi::LibraryFamily;
@@ -96,6 +97,12 @@ pub(crate) fn set(lever: Lever, value: i64) -> Result<(), c_int> {
     Ok(())
 }
 
+/// Asks for huge pages for the large memory that there is, once and for good, as `MPI_Init` has ended: most static arrays
+/// are not used by then, so that nothing has to be moved.
+pub(crate) fn ask_for_huge_pages() {
+    huge_pages::ask_once();
+}
+
 /// Sets all levers back to how the process was found.
 pub(crate) fn release() {
     for lever in Lever::ALL {
@@ -116,21 +123,22 @@ pub(crate) fn renew() {
     }
 }
 
-/// Variables by which Open MPI's launcher tells its ranks that they share cores, or a user lets them yield.
+/// Variables by which the launcher of Open MPI 4 tells its ranks that they share cores, or a user lets them yield.
 const YIELDING: [&str; 2] = ["OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"];
 
 /// Returns whether ranks of this process can wait in another way, and do not do so by themselves.
 fn waiting_applies() -> Result<(), String> {
-    let is_yielding = |name: &&&str| {
+    let is_set = |name: &&str| {
         std::env::var(name)
             .is_ok_and(|value| ["1", "true", "yes", "t", "y"].contains(&value.as_str()))
     };
     let family = monitoring::library().map(|library| library.family);
-    let of_family: &[&str] = if family == Some(LibraryFamily::OpenMpi) { &YIELDING } else { &[] };
-    match of_family.iter().find(is_yielding) {
-        Some(name) => Err(format!("the MPI library gives cores away by itself (`{name}`)")),
-        None => waiting::check().map_err(|error| error.to_string()),
+    let is_yielding = || pmpi::yields_when_idle().unwrap_or_else(|| YIELDING.iter().any(is_set));
+    if family == Some(LibraryFamily::OpenMpi) && is_yielding() {
+        let why = "the MPI library gives cores away by itself (`mpi_yield_when_idle`)";
+        return Err(why.to_owned());
     }
+    waiting::check().map_err(|error| error.to_string())
 }
 
 /// Tells the calls that wait how to wait.

@@ -45,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) has_levers: bool,
     /// Value of the lever for algorithms of collective operations from the start on, where it may be set.
     pub(crate) collectives: Option<i64>,
+    /// Whether huge pages are asked for, for memory that there is after `MPI_Init`.
+    pub(crate) huge_pages: bool,
     /// Whether levers may change the last bits of floating-point sums.
     pub(crate) may_change_sums: bool,
     /// Number common to the ranks of one launcher.
@@ -104,6 +106,7 @@ impl Options {
                 .split(',')
                 .any(|name| name == Lever::Collectives.name())
                 .then(|| number("SINTONIA_COLLECTIVES", 0).into()),
+            huge_pages: is_set("SINTONIA_HUGE_PAGES"),
             may_change_sums: is_set("SINTONIA_TUNE_SUMS"),
             launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })

@@ -108,6 +108,9 @@ fn start(identity: &Identity) -> bool {
         // A library whose waits are not known waits as before.
         let _unknown = waiting::set_mode(mode);
     }
+    if process.options.huge_pages {
+        levers::ask_for_huge_pages();
+    }
     let control = process.options.is_tuned.then(|| process.listen()).flatten();
     sampling::start(process);
     process.publish();

@@ -2,7 +2,7 @@
 
 use crate::sample::{Sample, Span};
 use events::Rank;
-use events::usage::Cores;
+use events::usage::{Cores, SMALL_PAGE_BYTES};
 use std::collections::{BTreeMap, HashMap};
 use tunlets::RankUsage;
 
@@ -44,10 +44,17 @@ fn of_rank_alone(span: Span<'_>) -> RankUsage {
         cpu: rate(span, |at| at.usage.cpu_ns) * 1e-9,
         runqueue: rate(span, |at| at.usage.main_runqueue_ns) * 1e-9,
         mpi: if 0.0 < elapsed_s { mpi_s / elapsed_s } else { 0.0 },
-        faults_per_s: rate(span, |at| at.usage.n_minor_faults),
+        faults_per_s: repeated_faults_per_s(span),
         memory_max_bytes: now.usage.memory_max_bytes,
         ..RankUsage::default()
     }
+}
+
+/// Page faults per second beyond those by which the memory grew.
+fn repeated_faults_per_s(span: Span<'_>) -> f64 {
+    let faults = rate(span, |at| at.usage.n_minor_faults);
+    let grown = rate(span, |at| at.usage.memory_max_bytes / SMALL_PAGE_BYTES as u64);
+    (faults - grown).max(0.0)
 }
 
 /// Growth of a number per second; 0 in no time.
@@ -102,5 +109,20 @@ mod tests {
         check(&["0-1", "0-1", "0-1", "0-1"], None, &[2.0, 2.0, 2.0, 2.0]);
         check(&["0-1", "0-1"], Some(1.0), &[2.0, 2.0]);
         check(&["", ""], None, &[0.0, 0.0]);
+    }
+
+    #[test]
+    fn faults_by_which_memory_grew_do_not_count() {
+        let at = |time_s, n_minor_faults, memory_max_bytes| {
+            let usage = Usage { n_minor_faults, memory_max_bytes, ..Usage::default() };
+            Sample { time_s, usage, ..Sample::default() }
+        };
+        let faults = |before: &Sample, now: &Sample| {
+            usage(&[(Rank(0), before, now)], &BTreeMap::new())[0].faults_per_s
+        };
+        let (first, grown, steady) =
+            (at(1.0, 100, 1 << 20), at(3.0, 356, 2 << 20), at(5.0, 556, 2 << 20));
+        assert!(faults(&first, &grown) < 1e-9);
+        assert!((faults(&grown, &steady) - 100.0).abs() < 1e-9);
     }
 }

@@ -118,12 +118,13 @@ impl Tunlet for Memory {
                 if let Some(idx) = lever_of(&mut self.levers, *point) {
                     let lever = &mut self.levers[idx];
                     // What was not carried out was not tried.
-                    match lever.point.is_waiting {
-                        true => lever.rest.begin(),
-                        false => lever.rest.begin_after_trial(),
+                    if lever.point.is_waiting {
+                        lever.rest.begin();
+                    } else {
+                        lever.rest.begin_after_trial();
+                        self.n_between = N_BETWEEN;
                     }
                     lever.point.declined();
-                    self.n_between = N_BETWEEN;
                 }
             }
             News::Iteration(iteration) => {

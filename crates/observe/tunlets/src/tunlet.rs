@@ -177,7 +177,7 @@ pub struct RankUsage {
     pub runqueue: f64,
     /// Share of the time in MPI.
     pub mpi: f64,
-    /// Page faults per second.
+    /// Page faults per second, in memory that had been given back before.
     pub faults_per_s: f64,
     /// Largest resident memory so far, in bytes.
     pub memory_max_bytes: u64,

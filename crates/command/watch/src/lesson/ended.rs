@@ -3,6 +3,7 @@
 use events::Lever;
 use learning::{Ended, Facts, FileUse, LeverTrial, Message, Run, rank_order};
 use run_record::Summary;
+use run_record::summary::RankUsage;
 use run_record::tuning::summary::IterationTime;
 use run_record::tuning::{DecisionOutcome, DecisionSummary, TuningSummary, TuningValue};
 
@@ -103,7 +104,7 @@ fn facts(summary: &Summary, has_iterations: bool) -> Facts {
     let ranks_s: f64 = summary.ranks.iter().map(|rank| rank.elapsed_s).sum();
     let mpi_s: f64 = summary.ranks.iter().map(|rank| rank.mpi_s).sum();
     let cpu_s: f64 = usage().map(|usage| usage.cpu_s).sum();
-    let n_faults: u64 = usage().map(|usage| usage.page_faults).sum();
+    let n_faults: u64 = usage().map(RankUsage::repeated_faults).sum();
     let is_send = |name: &str| name.contains("send") || name.contains("Send");
     let sends = summary.operations.iter();
     let sends = sends.filter(|(name, it)| it.class == POINT_TO_POINT && is_send(name));

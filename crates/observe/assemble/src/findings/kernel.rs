@@ -27,12 +27,20 @@ fn page_faults(run: &Run<'_>) -> Option<Finding> {
         left_s.min(usage.page_faults as f64 * S_PER_FAULT).max(0.0)
     };
     let share = run.share(sum(run, cost_s));
-    let n_faults = run.summary.ranks.iter().filter_map(|rank| rank.usage.as_ref());
-    let n_faults = n_faults.map(|usage| usage.page_faults).sum();
+    let count_of = |of: fn(&RankUsage) -> u64| -> u64 {
+        run.summary.ranks.iter().filter_map(|rank| rank.usage.as_ref()).map(of).sum()
+    };
+    let (n_faults, n_repeated) =
+        (count_of(|usage| usage.page_faults), count_of(RankUsage::repeated_faults));
+    let why = if n_faults < 2 * n_repeated {
+        "since memory is taken from the system and given back again and again. Keep it (`MALLOC_TRIM_THRESHOLD_=-1 \
+         MALLOC_MMAP_MAX_=0`), use huge pages (`GLIBC_TUNABLES=glibc.malloc.hugetlb=1`), or allocate once."
+    } else {
+        "most of them where memory is used for the first time. Use huge pages: `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` for what \
+         `malloc` gives, `madvise` with `MADV_HUGEPAGE` for static arrays."
+    };
     let text = format!(
-        "Page faults take about {} of the ranks' time: {} of them, since memory is taken from the system and given back again and \
-         again. Keep it (`MALLOC_TRIM_THRESHOLD_=-1 MALLOC_MMAP_MAX_=0`), use huge pages (`GLIBC_TUNABLES=glibc.malloc.hugetlb=1`), \
-         or allocate once.",
+        "Page faults take about {} of the ranks' time: {} of them, {why}",
         percent(share),
         count(n_faults),
     );
@@ -101,8 +109,14 @@ mod tests {
     fn faults_cost_time_in_the_kernel() {
         let faults =
             |n| move |usage: &mut RankUsage| (usage.page_faults, usage.system_s) = (n, 3.0);
-        check(findings, made(faults(2_000_000)), &[(0.3, None, &["30.0 %", "4.00 M of them"])]);
+        let words = &["30.0 %", "4.00 M of them", "again and again"][..];
+        check(findings, made(faults(2_000_000)), &[(0.3, None, words)]);
         check(findings, made(faults(1000)), &[]);
+        let touched = |usage: &mut RankUsage| {
+            faults(2_000_000)(usage);
+            usage.memory_max_bytes = 7 << 30;
+        };
+        check(findings, made(touched), &[(0.3, None, &["30.0 %", "for the first time"])]);
     }
 
     #[test]

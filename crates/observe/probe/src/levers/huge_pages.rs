@@ -7,6 +7,7 @@
 
 use super::limits;
 use crate::thread;
+use events::usage::SMALL_PAGE_BYTES;
 use events::usage::mappings::{Mapping, PageAdvice, Span, common, mappings};
 use std::ffi::c_int;
 use std::io;
@@ -25,8 +26,6 @@ const READY_SHARE: u32 = 100;
 const READY_MAX: Duration = Duration::from_secs(1);
 /// Processor time in which memory is made huge at each look while the lever is set.
 const NEXT: Duration = Duration::from_millis(40);
-/// Size of the smallest pages, in bytes.
-const SMALL_PAGE_BYTES: usize = 4096;
 /// Advice to make pages huge now, since Linux 6.1.
 const COLLAPSE: c_int = 25;
 /// Share of the time in which new memory may be looked for: one in so many parts.
@@ -66,6 +65,9 @@ pub(super) fn ready() -> Result<(), String> {
     let of_process = cpu_time(libc::CLOCK_PROCESS_CPUTIME_ID);
     let time = (of_process / READY_SHARE).saturating_sub(asked.spent).min(READY_MAX);
     let mut wanted = large_and_free(&look());
+    if wanted.is_empty() && asked.small.is_empty() {
+        return Err("it has no large memory of which nobody asked anything".to_owned());
+    }
     make_huge(&mut wanted, time);
     asked.spent += cpu_time(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(begin);
     match wanted.is_empty() {
@@ -112,6 +114,13 @@ pub(super) fn set(is_on: bool) {
         asked.next_look = begin.checked_add(LOOK_SHARE * begin.elapsed());
     } else {
         asked.take_back();
+    }
+}
+
+/// Asks for huge pages for all large memory of which nobody has asked anything, where they are given to those who ask.
+pub(super) fn ask_once() {
+    if applies().is_ok() {
+        advise_all(&large_and_free(&look()), libc::MADV_HUGEPAGE);
     }
 }
 

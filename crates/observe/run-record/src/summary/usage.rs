@@ -1,5 +1,6 @@
 //! Use of processors, memory and files, as the kernel counts it.
 
+use events::usage::SMALL_PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// What a rank used from the end of `MPI_Init` to the start of `MPI_Finalize`; its fields stand beside those of
@@ -53,6 +54,14 @@ pub struct RankUsage {
     /// Time in s for which its control group was stopped because its quota was used up, over all cores.
     #[serde(default)]
     pub throttled_s: f64,
+}
+
+impl RankUsage {
+    /// Page faults in memory that had been given back before: those beyond one for each page of the largest resident memory.
+    #[must_use]
+    pub const fn repeated_faults(&self) -> u64 {
+        self.page_faults.saturating_sub(self.memory_max_bytes / SMALL_PAGE_BYTES as u64)
+    }
 }
 
 /// System calls of a rank that read and write files, or what is read and written like them.

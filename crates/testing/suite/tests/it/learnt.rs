@@ -54,24 +54,45 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Program that holds much memory, and is slow, or fails, where huge pages are asked for at its start.
+/// Program that holds much memory in a static array, and is slow, or fails, where huge pages are asked for at its start.
+/// Rank 0 prints whether the array is in huge pages.
 const SETTINGS: &str = r#"
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+static char memory[80 << 20];
+static long huge_kib(void)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    unsigned long first, end, at = (unsigned long)memory + sizeof memory / 2;
+    int is_in = 0;
+    long kib = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%lx-%lx ", &first, &end) == 2)
+            is_in = first <= at && at < end;
+        if (is_in)
+            sscanf(line, "AnonHugePages: %ld", &kib);
+    }
+    if (file)
+        fclose(file);
+    return kib;
+}
 int main(int argc, char **argv)
 {
+    int rank;
     MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const char *tunables = getenv("GLIBC_TUNABLES");
     int is_set = tunables && strstr(tunables, "glibc.malloc.hugetlb=1"), fails = !strcmp(argv[1], "fails");
-    size_t n = 80 << 20;
-    char *memory = malloc(n);
-    memset(memory, 1, n);
+    memset(memory, 1, sizeof memory);
+    if (rank == 0)
+        puts(sizeof memory < 2048 * huge_kib() ? "huge" : "small");
     double begin = MPI_Wtime();
     while (is_set && !fails && MPI_Wtime() - begin < 1.0)
         ;
-    int code = is_set && fails ? 3 : memory[n / 2] - 1;
-    free(memory);
+    int code = is_set && fails ? 3 : memory[sizeof memory / 2] - 1;
     MPI_Finalize();
     return code;
 }
@@ -171,7 +192,12 @@ fn tried(library: Library, how: &str, state: &Path) -> (Watched, serde_json::Val
     assert_eq!(profiles(state)[0]["n_runs"], 3);
     let fourth = learn(&job, state, &options);
     let said = &fourth.ended.stderr;
-    assert!(said.contains("tries hugetlb (GLIBC_TUNABLES=glibc.malloc.hugetlb=1)"), "{said}");
+    assert!(
+        said.contains(
+            "tries hugetlb (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, SINTONIA_HUGE_PAGES=1)"
+        ),
+        "{said}"
+    );
     let fifth = learn(&job, state, &options);
     assert!(!fifth.ended.stderr.contains("tries hugetlb"), "{}", fifth.ended.stderr);
     assert_eq!(fifth.ended.code, 0);
@@ -185,6 +211,9 @@ fn a_setting_that_hurts_is_dropped_after_one_run() {
     let state = TempDir::new().expect("a folder");
     let (run, candidate) = tried(OpenMpi4, "slow", state.path());
     assert_eq!(run.ended.code, 0);
+    let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    let is_asked_for = setting.is_ok_and(|setting| setting.contains("[madvise]"));
+    assert!(!is_asked_for || run.ended.stdout == "huge\n", "{}", run.ended.stdout);
     let why = candidate["why"].as_str().expect("a sentence");
     assert!(why.starts_with("not each run with it was faster"), "{why}");
     let folder = state.path().join("sintonia/learnt");
@@ -198,6 +227,7 @@ fn a_setting_that_hurts_is_dropped_after_one_run() {
     let job = OpenMpi4.launch(2, &program).arg("slow");
     let after = learn(&job, state.path(), &["--learn"]);
     assert!(after.ended.stderr.contains("is damaged ("), "{}", after.ended.stderr);
+    assert!(!is_asked_for || after.ended.stdout == "small\n", "{}", after.ended.stdout);
     assert_eq!((after.ended.code, profiles(state.path()).len()), (0, 1));
     assert_eq!(learnt(state.path(), &["forget", "--all"]), "forgot 1 profile\n");
     assert!(learnt(state.path(), &[]).starts_with("nothing is learnt"));

@@ -128,6 +128,19 @@ fn ranks_that_outnumber_cores_are_told_to_wait_otherwise() {
     check_waiting(&tuning, n_ranks());
 }
 
+/// Its launcher sees that cores are short, and tells the ranks in no variable.
+#[test]
+fn open_mpi_5_that_gives_cores_away_by_itself_is_left_alone() {
+    let job = OpenMpi5.launch(n_ranks(), &program().built(OpenMpi5)).arg("1");
+    let job = job.without("OMPI_MCA_mpi_yield_when_idle");
+    let watched = watch_with(&job, &["--no-html", "--tune=waiting"]);
+    assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
+    let decisions = watched.summary.tuning.expect("it was tuned").decisions;
+    let decision = decisions.first().expect("there are too few cores");
+    assert_eq!(decision.outcome, DecisionOutcome::Declined, "{decision:?}");
+    assert!(decision.outcome_reason.contains("by itself"), "{}", decision.outcome_reason);
+}
+
 /// Checks that the way of waiting was changed in all ranks.
 #[track_caller]
 pub(super) fn check_waiting(tuning: &TuningSummary, n_ranks: usize) {
