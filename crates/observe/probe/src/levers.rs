@@ -17,10 +17,8 @@ use crate::collectives;
 use crate::monitoring;
 use crate::openmp::idling;
 use crate::pause::Mode;
-use crate::pmpi;
 use crate::waiting;
 use events::Lever;
-use mpi_abi::LibraryFamily;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -123,22 +121,14 @@ pub(crate) fn renew() {
     }
 }
 
-/// Variables by which the launcher of Open MPI 4 tells its ranks that they share cores, or a user lets them yield.
-const YIELDING: [&str; 2] = ["OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"];
-
 /// Returns whether ranks of this process can wait in another way, and do not do so by themselves.
 fn waiting_applies() -> Result<(), String> {
-    let is_set = |name: &&str| {
-        std::env::var(name)
-            .is_ok_and(|value| ["1", "true", "yes", "t", "y"].contains(&value.as_str()))
-    };
-    let family = monitoring::library().map(|library| library.family);
-    let is_yielding = || pmpi::yields_when_idle().unwrap_or_else(|| YIELDING.iter().any(is_set));
-    if family == Some(LibraryFamily::OpenMpi) && is_yielding() {
+    waiting::check().map_err(|error| error.to_string())?;
+    if waiting::yields_by_itself() {
         let why = "the MPI library gives cores away by itself (`mpi_yield_when_idle`)";
         return Err(why.to_owned());
     }
-    waiting::check().map_err(|error| error.to_string())
+    Ok(())
 }
 
 /// Tells the calls that wait how to wait.

@@ -45,13 +45,6 @@ mod control;
 
 pub(crate) use control::ControlVariable;
 
-/// Returns whether Open MPI yields while it waits, which the launcher of version 5 tells no variable; `None` if it does not say.
-pub(crate) fn yields_when_idle() -> Option<bool> {
-    let address = next::real_symbol(c"opal_progress_yield_when_idle").cast::<u8>();
-    // SAFETY: an exported `bool`, in versions 4.1 and 5.0.
-    (!address.is_null()).then(|| unsafe { address.read_volatile() } != 0)
-}
-
 /// C handle of a Fortran communicator.
 pub(crate) fn comm_from_fortran(number: c_int) -> Option<usize> {
     from_fortran!(c"PMPI_Comm_f2c", number)

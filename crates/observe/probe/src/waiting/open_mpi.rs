@@ -36,11 +36,16 @@ pub(super) fn enter() -> bool {
     true
 }
 
+/// Returns whether Open MPI yielded when its loop was entered.
+pub(super) fn yields_by_itself() -> bool {
+    YIELDS_ITSELF.load(Ordering::Relaxed)
+}
+
 /// Makes Open MPI yield when it is idle, or not, as a mode wants it.
 pub(super) fn follow(mode: Mode) {
     let real = REAL_SET_YIELD.load(Ordering::Acquire);
     if real != 0 {
-        set_yield(real, mode != Mode::Off || YIELDS_ITSELF.load(Ordering::Relaxed));
+        set_yield(real, mode != Mode::Off || yields_by_itself());
     }
 }
 
@@ -58,7 +63,7 @@ unsafe extern "C" fn yield_when_idle() -> c_int {
         Mode::Off => Pause::Yield,
         mode => poll::choose(mode, YIELD_US),
     };
-    let yields_itself = YIELDS_ITSELF.load(Ordering::Relaxed);
+    let yields_itself = yields_by_itself();
     pause::make(if next == Pause::None && yields_itself { Pause::Yield } else { next });
     0
 }
