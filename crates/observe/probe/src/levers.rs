@@ -123,12 +123,11 @@ pub(crate) fn renew() {
 
 /// Returns whether ranks of this process can wait in another way, and do not do so by themselves.
 fn waiting_applies() -> Result<(), String> {
-    waiting::check().map_err(|error| error.to_string())?;
     if waiting::yields_by_itself() {
         let why = "the MPI library gives cores away by itself (`mpi_yield_when_idle`)";
         return Err(why.to_owned());
     }
-    Ok(())
+    waiting::check().map_err(|error| error.to_string())
 }
 
 /// Tells the calls that wait how to wait.

@@ -58,7 +58,7 @@ pub(crate) fn check() -> Result<(), WaitingError> {
     Ok(())
 }
 
-/// Returns whether the library gave cores away before we took the place in its polling loop: Open MPI does, where its launcher sees that
+/// Returns whether the library gives cores away without us: Open MPI does, where its launcher sees that
 /// ranks share cores or the user asks for it.
 pub(crate) fn yields_by_itself() -> bool {
     open_mpi::yields_by_itself()

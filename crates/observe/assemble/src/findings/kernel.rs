@@ -27,12 +27,10 @@ fn page_faults(run: &Run<'_>) -> Option<Finding> {
         left_s.min(usage.page_faults as f64 * S_PER_FAULT).max(0.0)
     };
     let share = run.share(sum(run, cost_s));
-    let count_of = |of: fn(&RankUsage) -> u64| -> u64 {
-        run.summary.ranks.iter().filter_map(|rank| rank.usage.as_ref()).map(of).sum()
-    };
-    let (n_faults, n_repeated) =
-        (count_of(|usage| usage.page_faults), count_of(RankUsage::repeated_faults));
-    let why = if n_faults < 2 * n_repeated {
+    let n_faults = run.summary.ranks.iter().filter_map(|rank| rank.usage.as_ref());
+    let n_faults: u64 = n_faults.map(|usage| usage.page_faults).sum();
+    let n_repeated = sum(run, |usage| usage.repeated_faults() as f64);
+    let why = if n_faults as f64 <= 2.0 * n_repeated {
         "since memory is taken from the system and given back again and again. Keep it (`MALLOC_TRIM_THRESHOLD_=-1 \
          MALLOC_MMAP_MAX_=0`), use huge pages (`GLIBC_TUNABLES=glibc.malloc.hugetlb=1`), or allocate once."
     } else {

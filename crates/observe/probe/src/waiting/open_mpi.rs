@@ -17,35 +17,49 @@ const YIELD_US: u64 = 100;
 static REAL_SET_YIELD: AtomicUsize = AtomicUsize::new(0);
 /// Whether Open MPI yields by itself.
 static YIELDS_ITSELF: AtomicBool = AtomicBool::new(false);
+/// Whether our function has taken the place of `sched_yield`.
+static IS_ENTERED: AtomicBool = AtomicBool::new(false);
 
 type SetYield = unsafe extern "C" fn(bool) -> bool;
 
 /// Takes the place of `sched_yield`, unless it is taken; returns false in other libraries.
 pub(super) fn enter() -> bool {
-    if REAL_SET_YIELD.load(Ordering::Acquire) != 0 {
-        return true;
-    }
-    let real = next::real_symbol(SET_YIELD).addr();
-    if real == 0 {
+    if find() == 0 {
         return false;
     }
-    YIELDS_ITSELF.store(set_yield(real, true), Ordering::Relaxed);
-    let function = yield_when_idle as *const () as usize;
-    object::bind_calls(c"sched_yield", function, |object| object.path.contains("libopen-pal"));
-    REAL_SET_YIELD.store(real, Ordering::Release);
+    if !IS_ENTERED.swap(true, Ordering::Relaxed) {
+        let function = yield_when_idle as *const () as usize;
+        object::bind_calls(c"sched_yield", function, |object| object.path.contains("libopen-pal"));
+    }
     true
 }
 
-/// Returns whether Open MPI yielded when its loop was entered.
+/// Returns whether Open MPI yielded before a mode was set; its loop stays as it is.
 pub(super) fn yields_by_itself() -> bool {
-    YIELDS_ITSELF.load(Ordering::Relaxed)
+    find() != 0 && YIELDS_ITSELF.load(Ordering::Relaxed)
+}
+
+/// Returns the address of Open MPI's function, and notes at first whether Open MPI yields; 0 in other libraries.
+fn find() -> usize {
+    let known = REAL_SET_YIELD.load(Ordering::Acquire);
+    if known != 0 {
+        return known;
+    }
+    let real = next::real_symbol(SET_YIELD).addr();
+    if real != 0 {
+        let before = set_yield(real, true);
+        set_yield(real, before);
+        YIELDS_ITSELF.store(before, Ordering::Relaxed);
+        REAL_SET_YIELD.store(real, Ordering::Release);
+    }
+    real
 }
 
 /// Makes Open MPI yield when it is idle, or not, as a mode wants it.
 pub(super) fn follow(mode: Mode) {
     let real = REAL_SET_YIELD.load(Ordering::Acquire);
     if real != 0 {
-        set_yield(real, mode != Mode::Off || yields_by_itself());
+        set_yield(real, mode != Mode::Off || YIELDS_ITSELF.load(Ordering::Relaxed));
     }
 }
 
@@ -63,7 +77,7 @@ unsafe extern "C" fn yield_when_idle() -> c_int {
         Mode::Off => Pause::Yield,
         mode => poll::choose(mode, YIELD_US),
     };
-    let yields_itself = yields_by_itself();
+    let yields_itself = YIELDS_ITSELF.load(Ordering::Relaxed);
     pause::make(if next == Pause::None && yields_itself { Pause::Yield } else { next });
     0
 }
