@@ -1,13 +1,15 @@
 //! Fits models to measurements.
 //!
 //! For each region: one value per point ([`crate::SampleRule`]), the formula (`search`, `score`), pieces
-//! where one formula is not enough (`pieces`), draws for the interval, and warnings.
+//! where one formula is not enough (`pieces`), the other forms it is averaged with (`ensemble`), and warnings.
 
+mod foretold;
 mod pieces;
 mod pinv;
 
 use crate::{
     design::{Design, distinct_values},
+    ensemble,
     measurements::{MeasuredPoint, Measurements, Series},
     model::{Cache, FORMAT, FittedModel, Range, Warning},
     samples::SampleRule,
@@ -15,7 +17,8 @@ use crate::{
     term::Term,
     vocabulary::ParameterRole,
 };
-use pieces::{Sample, fit_pieces, is_constant, points};
+use foretold::Foretelling;
+use pieces::{Sample, fit_pieces, is_constant, points, problem};
 
 /// Limits on parameters, and on points of one region: beyond them time and memory grow out of bounds.
 const N_PARAMETERS_MAX: usize = 16;
@@ -134,6 +137,7 @@ pub struct Fitter<'a> {
     settings: &'a Settings,
     roles: Vec<ParameterRole>,
     design: Option<Design>,
+    foretelling: Option<Foretelling>,
 }
 
 impl<'a> Fitter<'a> {
@@ -143,7 +147,8 @@ impl<'a> Fitter<'a> {
             let said = settings.roles.iter().find(|(other, _)| other == name);
             said.map_or_else(|| ParameterRole::of_name(name), |(_, role)| *role)
         };
-        Self { parameters, settings, roles: parameters.iter().map(role_of).collect(), design: None }
+        let roles = parameters.iter().map(role_of).collect();
+        Self { parameters, settings, roles, design: None, foretelling: None }
     }
 
     /// Fits the model of one region.
@@ -220,7 +225,17 @@ impl<'a> Fitter<'a> {
             Some(design) if design.is_over(&points) => design,
             _ => Design::new(&points, &self.roles, &[]),
         };
-        fit_pieces(model, &design, samples, &self.roles, self.settings);
+        let problem = problem(&design, samples);
+        let single_errors = fit_pieces(model, &problem, samples, &self.roles, self.settings);
+        let values = samples.iter().map(|sample| sample.measured.value);
+        if !is_constant(samples) && ensemble::is_possible(&points, values) {
+            let foretelling = match self.foretelling.take() {
+                Some(known) if known.is_over(&points) => known,
+                _ => Foretelling::new(&points, &self.roles),
+            };
+            foretelling.average(model, &problem, samples, &single_errors, self.settings);
+            self.foretelling = Some(foretelling);
+        }
         let held_out = !design.holds_singles;
         self.design = Some(design);
         Ok(held_out)

@@ -31,6 +31,7 @@
 pub mod comparison;
 mod design;
 mod draws;
+pub mod ensemble;
 pub mod fit;
 pub mod formats;
 pub mod measurements;
@@ -47,6 +48,7 @@ mod validate;
 mod vocabulary;
 
 pub use comparison::{Compared, Summary, compare};
+pub use ensemble::{Ensemble, Opinion};
 pub use fit::{FitError, Fitter, Method, Settings, fit};
 pub use measurements::{MeasuredPoint, Measurements, Series};
 pub use model::{Cache, Draw, FittedModel, ModelError, Piece, Prediction, Range, TOTAL, Warning};

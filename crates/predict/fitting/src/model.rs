@@ -11,6 +11,7 @@
 mod point_estimate;
 mod warning;
 
+use crate::ensemble::Ensemble;
 use crate::term::{Formula, Term};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ pub use warning::{Cache, Warning};
 pub const TOTAL: &str = "total";
 
 /// Version of the file format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A model of one region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,9 @@ pub struct FittedModel {
     pub split_idx: Option<usize>,
     /// Pieces, by ascending values of that parameter.
     pub pieces: Vec<Piece>,
+    /// Forms that the formula is averaged with; without any, the formula stands alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ensemble: Option<Ensemble>,
     /// Share of measurements that the interval should contain.
     pub rate: f64,
     /// Smallest measured value, where all are positive.

@@ -41,19 +41,21 @@ pub struct PointValue {
 
 /// Distance from the smallest repetition up to which another still counts as noise, in standard deviations.
 const N_DEVIATIONS: f64 = 6.0;
+/// Where noise would reach further than this share, most repetitions are disturbed, and the fast ones tell more.
+const NOISE_MOST: f64 = 0.9;
 /// Expected distance of the median of five normal samples from the smallest, in standard deviations.
 const MEDIAN_ABOVE_SMALLEST: f64 = 1.16;
 
 impl SampleRule {
     /// Adapts the rule to these points: where most of them scatter so much that it would drop mere noise,
-    /// it allows more.
+    /// it allows more, as long as that can be noise.
     #[must_use]
     pub fn widened(self, points: &[MeasuredPoint]) -> Self {
         let Self::NearMinimum(share) = self else { return self };
         let distances = points.iter().filter_map(|point| distance(&point.values));
         let Some(distance) = median(distances) else { return self };
-        let deviation = distance / MEDIAN_ABOVE_SMALLEST;
-        Self::NearMinimum(share.max(N_DEVIATIONS * deviation))
+        let noise = N_DEVIATIONS * distance / MEDIAN_ABOVE_SMALLEST;
+        if NOISE_MOST < noise { self } else { Self::NearMinimum(share.max(noise)) }
     }
 
     /// Returns the value of the repetitions; `None` where none is finite.

@@ -90,18 +90,25 @@ pub(crate) fn relative_error(predicted: f64, measured: f64) -> f64 {
 
 /// Returns the root mean square of the errors at each point, when it alone is held out.
 fn at_singles(problem: &RegionProblem<'_>, candidate: &Candidate) -> Option<f64> {
+    let squares: f64 = single_errors(problem, candidate)?.map(|error| error * error).sum();
+    Some((squares / problem.target.len() as f64).sqrt())
+}
+
+/// Returns the relative error at each point, when it alone is held out.
+pub(crate) fn single_errors(
+    problem: &RegionProblem<'_>,
+    candidate: &Candidate,
+) -> Option<impl Iterator<Item = f64>> {
     let n = candidate.n_terms();
     let lower = problem.normal(candidate).lower(n)?;
-    let mut squares = 0.0;
-    for (idx, target) in problem.target.iter().enumerate() {
+    Some(problem.target.iter().enumerate().map(move |(idx, target)| {
         let mut row = [0.0; N_TERMS_MAX];
         row.iter_mut().zip(candidate.terms()).for_each(|(x, term)| *x = problem.columns[term][idx]);
         let pull = forward(&lower, &row, n);
         let leverage = dot(&pull[..n], &pull[..n]);
         let error = dot(&row[..n], &candidate.coefficients[..n]) - target;
-        squares += (error / (1.0 - leverage).max(1e-3)).powi(2);
-    }
-    Some((squares / problem.target.len() as f64).sqrt())
+        error / (1.0 - leverage).max(1e-3)
+    }))
 }
 
 fn is_positive(problem: &RegionProblem<'_>, candidate: &Candidate) -> bool {

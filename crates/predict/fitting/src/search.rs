@@ -12,10 +12,22 @@ use crate::{
     solve::{N_TERMS_MAX, Normal, Row, dot, forward},
 };
 
-/// Number of combinations of each size that are extended.
-const N_EXTENDED: usize = 16;
-/// Number of combinations of each size that are judged.
-const N_JUDGED: usize = 40;
+/// How many combinations of each size are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Breadth {
+    /// Number of those that are extended.
+    n_extended: usize,
+    /// Number of those that are judged.
+    n_judged: usize,
+}
+
+impl Breadth {
+    /// For the formula of a model.
+    pub(crate) const WIDE: Self = Self { n_extended: 16, n_judged: 40 };
+    /// For formulas that only show how well formulas of this region foretell.
+    pub(crate) const NARROW: Self = Self { n_extended: 4, n_judged: 10 };
+}
+
 /// Penalty for a term of oddity 1, as a share of the residual.
 const ODDITY_COST: f64 = 0.5;
 /// A column with less than this share of its square orthogonal to the others counts as dependent on them.
@@ -100,7 +112,7 @@ impl<'a> RegionProblem<'a> {
     }
 
     /// Returns the best combinations of each size up to `n_terms_max`, and up to half the number of points.
-    pub(crate) fn candidates(&self, n_terms_max: usize) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self, n_terms_max: usize, breadth: Breadth) -> Vec<Candidate> {
         let none = Candidate {
             terms: [0; N_TERMS_MAX],
             n_terms: 0,
@@ -114,8 +126,8 @@ impl<'a> RegionProblem<'a> {
         for _ in 0..n_terms_max.min(N_TERMS_MAX).min(self.target.len().div_ceil(2)) {
             longer.clear();
             extended.iter().for_each(|parent| self.extend(parent, &mut longer));
-            let best = best(&mut longer);
-            extended = best.iter().take(N_EXTENDED).copied().collect();
+            let best = best(&mut longer, breadth.n_judged);
+            extended = best.iter().take(breadth.n_extended).copied().collect();
             found.extend(best);
         }
         found.retain_mut(|candidate| {
@@ -216,17 +228,17 @@ fn gram(columns: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// Returns the cheapest distinct combinations.
-fn best(candidates: &mut [Candidate]) -> Vec<Candidate> {
+fn best(candidates: &mut [Candidate], n_judged: usize) -> Vec<Candidate> {
     // A combination is found once from each of its terms.
-    let n_top = (N_TERMS_MAX * N_JUDGED).min(candidates.len());
+    let n_top = (N_TERMS_MAX * n_judged).min(candidates.len());
     if n_top < candidates.len() {
         candidates.select_nth_unstable_by(n_top, |a, b| a.cost.total_cmp(&b.cost));
     }
     let top = &mut candidates[..n_top];
     top.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost).then(a.terms.cmp(&b.terms)));
-    let mut best: Vec<Candidate> = Vec::with_capacity(N_JUDGED);
+    let mut best: Vec<Candidate> = Vec::with_capacity(n_judged);
     for candidate in top {
-        if best.len() < N_JUDGED && !best.iter().any(|other| other.terms == candidate.terms) {
+        if best.len() < n_judged && !best.iter().any(|other| other.terms == candidate.terms) {
             best.push(*candidate);
         }
     }

@@ -100,7 +100,8 @@ impl ModelFile {
             return Ok(None);
         }
         let drawn = now.drawn.iter().zip(&then.drawn).map(|(now, then)| now / then).collect();
-        let mut ratio = PointEstimate { value, drawn, noise: 0.0 };
+        let is_average = now.is_average || then.is_average;
+        let mut ratio = PointEstimate { value, drawn, noise: 0.0, is_average };
         if ratio.drawn.is_empty() {
             // The noise is the only known uncertainty.
             ratio.noise = (now.noise / now.value).hypot(then.noise / then.value) * value;
@@ -167,6 +168,7 @@ fn sum(models: &[&FittedModel], parameters: &[(&str, f64)]) -> Result<PointEstim
         value: estimates.iter().map(|region| region.value).sum(),
         drawn: (0..n_draws).map(drawn).collect(),
         noise: estimates.iter().map(|region| region.noise).sum(),
+        is_average: estimates.iter().any(|region| region.is_average),
     })
 }
 

@@ -58,7 +58,8 @@ impl FittedModel {
             return Some("the parameter that separates its formulas does not exist");
         }
         let of_piece = self.pieces.iter().find_map(|piece| fault_of(piece, n_parameters));
-        of_piece.or_else(|| self.fault_between())
+        let of_ensemble = || self.ensemble.as_ref().and_then(|it| it.fault(n_parameters));
+        of_piece.or_else(|| self.fault_between()).or_else(of_ensemble)
     }
 
     /// Returns the fault of pieces that do not follow one another, if there is one.

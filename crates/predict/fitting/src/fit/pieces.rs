@@ -11,8 +11,8 @@ use crate::{
     draws::{draws, terms},
     model::{FittedModel, Piece, Range},
     samples::PointValue,
-    score::{Scored, score},
-    search::RegionProblem,
+    score::{Scored, score, single_errors},
+    search::{Breadth, RegionProblem},
     solve::count,
     term::{Factor, Formula, Term, Weighted},
     vocabulary::{ParameterRole, choices},
@@ -50,36 +50,46 @@ struct Search<'a> {
     settings: &'a Settings,
 }
 
-/// Fits the pieces of `model`, given a design over all samples, and sets its breakpoints and its error at the held-out
-/// values.
+/// Fits the pieces of `model`, given the problem over all samples, and sets its breakpoints and its error at the held-out
+/// values; returns the relative errors of its formulas at single points, each held out in turn.
 pub(crate) fn fit_pieces(
     model: &mut FittedModel,
-    design: &Design,
+    problem: &RegionProblem<'_>,
     samples: &[Sample<'_>],
     roles: &[ParameterRole],
     settings: &Settings,
-) {
+) -> Vec<f64> {
     let search = Search { roles, settings };
-    let problem = problem(design, samples);
     // Equal values need no search.
     let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
-    let scored = score(&problem, &problem.candidates(n_terms_max));
+    let scored = score(problem, &problem.candidates(n_terms_max, Breadth::WIDE));
     if 0 < n_terms_max
         && search.is_wanting(samples, &scored)
-        && let Some((split_idx, parts)) = search.split(samples, &scored, &problem)
+        && let Some((split_idx, parts)) = search.split(samples, &scored, problem)
     {
         let n_points: usize = parts.iter().map(|part| part.samples.len()).sum();
         let held_out = parts.iter().map(SubrangeFit::held_out_sum).sum::<f64>();
         model.held_out_error = held_out / count(n_points);
         model.split_idx = Some(split_idx);
         model.pieces = parts.iter().map(|part| search.piece_of(part, split_idx)).collect();
+        parts.iter().flat_map(SubrangeFit::single_errors).collect()
     } else {
         model.held_out_error = scored.first().map_or(0.0, |best| best.held_out);
-        model.pieces = vec![search.piece(&problem, &scored, samples, None)];
+        model.pieces = vec![search.piece(problem, &scored, samples, None)];
+        at_singles(problem, &scored)
     }
 }
 
+fn at_singles(problem: &RegionProblem<'_>, scored: &[Scored]) -> Vec<f64> {
+    let errors = scored.first().and_then(|best| single_errors(problem, &best.candidate));
+    errors.into_iter().flatten().collect()
+}
+
 impl SubrangeFit<'_> {
+    fn single_errors(&self) -> Vec<f64> {
+        at_singles(&problem(&self.design, &self.samples), &self.scored)
+    }
+
     fn held_out_sum(&self) -> f64 {
         self.scored.first().map_or(0.0, |best| best.held_out) * count(self.samples.len())
     }
@@ -211,7 +221,7 @@ impl Search<'_> {
     fn part<'s>(&self, samples: Vec<Sample<'s>>, known: &[Term]) -> Option<SubrangeFit<'s>> {
         let design = Design::new(&points(&samples), self.roles, known);
         let problem = problem(&design, &samples);
-        let scored = score(&problem, &problem.candidates(self.settings.n_terms_max));
+        let scored = score(&problem, &problem.candidates(self.settings.n_terms_max, Breadth::WIDE));
         (!scored.is_empty()).then_some(SubrangeFit { samples, scored, design })
     }
 
@@ -253,7 +263,7 @@ pub(crate) fn points<'a>(samples: &[Sample<'a>]) -> Vec<&'a [f64]> {
     samples.iter().map(|sample| sample.at).collect()
 }
 
-fn problem<'a>(design: &'a Design, samples: &[Sample<'_>]) -> RegionProblem<'a> {
+pub(crate) fn problem<'a>(design: &'a Design, samples: &[Sample<'_>]) -> RegionProblem<'a> {
     let measured: Vec<PointValue> = samples.iter().map(|sample| sample.measured).collect();
     RegionProblem::new(design, &measured)
 }

@@ -8,6 +8,7 @@
 //! - The value has no jump where a piece ends.
 //! - Value and interval are finite, or there is an error that names the parameter.
 
+use crate::ensemble::{Average, Opinion};
 use crate::model::{FittedModel, ModelError, Piece, Prediction, Warning};
 
 /// Uncertainty, as a share, that each doubling beyond the measured values of a parameter with few values adds.
@@ -18,6 +19,10 @@ const APART_PER_DOUBLING: f64 = 0.03;
 const FLOOR_SHARE: f64 = 1e-3;
 /// Relative deviation of draws above which their own range is the interval: no normal distribution is that wide.
 const DEVIATION_WIDE: f64 = 1.0;
+/// Largest spread of an interval, in natural logarithms: nothing is known by then.
+const SPREAD_MAX: f64 = 46.0;
+/// Number of draws of an average.
+const N_DRAWS: u16 = 24;
 
 /// A predicted value and its uncertainty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +33,9 @@ pub(crate) struct PointEstimate {
     pub(crate) drawn: Vec<f64>,
     /// Standard deviation of a single measurement.
     pub(crate) noise: f64,
+    /// Whether the uncertainty is that of an average of forms: deviations of logarithms, with the tails of Student's
+    /// distribution.
+    pub(crate) is_average: bool,
 }
 
 /// Position of a point relative to the pieces.
@@ -56,8 +64,28 @@ impl FittedModel {
         said.ok_or_else(|| self.too_large(at))
     }
 
-    /// Evaluates the model and its draws at a point.
+    /// Evaluates the model at a point, with its uncertainty.
     pub(crate) fn point_estimate(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
+        let formula = self.of_formula(at)?;
+        let Some(ensemble) = &self.ensemble else { return Ok(formula) };
+        let value = (!self.is_raised(at)).then_some(formula.value);
+        let is_between = matches!(self.place(at), Some(PiecePosition::Between(_)));
+        let unsure = if is_between { formula.noise_share() } else { 0.0 };
+        Ok(match ensemble.average(at, value, unsure) {
+            Some(average) if average.ln_value.exp().is_finite() => PointEstimate::of(&average),
+            _ => formula,
+        })
+    }
+
+    /// Returns what each form says at a point, the weightiest first; nothing where the formula stands alone.
+    pub fn opinions(&self, at: &[f64]) -> Vec<Opinion> {
+        let Some(ensemble) = &self.ensemble else { return Vec::new() };
+        let formula = self.of_formula(at).ok().filter(|_| !self.is_raised(at));
+        ensemble.opinions(at, formula.map(|formula| formula.value))
+    }
+
+    /// Evaluates the formula and its draws at a point.
+    fn of_formula(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
         match self.place(at).ok_or_else(|| self.too_large(at))? {
             PiecePosition::In(piece) => self.of_piece(piece, at),
             PiecePosition::Between(gap) => self.of_gap(&gap, at),
@@ -104,7 +132,7 @@ impl FittedModel {
         let value = self.kept_positive(raw);
         let drawn = drawn.into_iter().map(|drawn| self.kept_positive(drawn)).collect();
         let noise = piece.noise.hypot(APART_PER_DOUBLING * self.doublings_unseen(at));
-        Ok(PointEstimate { value, drawn, noise: noise * value.abs() })
+        Ok(PointEstimate { value, drawn, noise: noise * value.abs(), is_average: false })
     }
 
     fn of_gap(&self, gap: &Gap<'_>, at: &[f64]) -> Result<PointEstimate, ModelError> {
@@ -131,7 +159,8 @@ impl FittedModel {
             .collect();
         let apart = apart(left, right);
         let of_piece = left_end.noise_share().max(right_end.noise_share());
-        Ok(PointEstimate { value, drawn, noise: of_piece.hypot(apart) * value.abs() })
+        let noise = of_piece.hypot(apart) * value.abs();
+        Ok(PointEstimate { value, drawn, noise, is_average: false })
     }
 
     /// Returns how often parameters are doubled or halved beyond their measured range, summed over those with too few
@@ -255,18 +284,31 @@ impl Piece {
 }
 
 impl PointEstimate {
+    /// Creates the estimate of an average, with draws at even shares of a normal distribution.
+    fn of(average: &Average) -> Self {
+        let value = average.ln_value.exp();
+        let drawn = (0..N_DRAWS).map(|idx| {
+            let share = (f64::from(idx) + 0.5) / f64::from(N_DRAWS);
+            let side = if share < 0.5 { -1.0 } else { 1.0 };
+            let deviations = side * deviations((2.0 * share - 1.0).abs());
+            value * (average.deviation.min(SPREAD_MAX / 4.0) * deviations).exp()
+        });
+        Self { value, drawn: drawn.collect(), noise: average.noise * value, is_average: true }
+    }
+
     /// Returns the value with the interval that contains the share `rate` of measurements; `None` where a number
     /// overflows.
     pub(crate) fn prediction(&self, rate: f64, is_positive: bool) -> Option<Prediction> {
         let value = self.value;
-        let noise = deviations(rate) * self.noise_share();
+        let reach = if self.is_average { student_deviations(rate) } else { deviations(rate) };
+        let noise = reach * self.noise_share();
         let deviation = self.deviation();
-        let (low, high) = if is_positive && DEVIATION_WIDE < deviation {
+        let (low, high) = if is_positive && !self.is_average && DEVIATION_WIDE < deviation {
             let least = self.drawn.iter().copied().fold(value, f64::min);
             let most = self.drawn.iter().copied().fold(value, f64::max);
             (least * (-noise).exp(), most * noise.exp())
         } else {
-            let spread = noise.hypot(deviations(rate) * deviation);
+            let spread = noise.hypot(reach * deviation).min(SPREAD_MAX);
             if is_positive {
                 (value * (-spread).exp(), value * spread.exp())
             } else {
@@ -282,7 +324,11 @@ impl PointEstimate {
         if self.drawn.is_empty() || self.value == 0.0 {
             return 0.0;
         }
-        let squares = self.drawn.iter().map(|drawn| (drawn / self.value - 1.0).powi(2));
+        let off = |drawn: &f64| {
+            let ratio = drawn / self.value;
+            if self.is_average && 0.0 < ratio { ratio.ln() } else { ratio - 1.0 }
+        };
+        let squares = self.drawn.iter().map(|drawn| off(drawn).powi(2));
         (squares.sum::<f64>() / self.drawn.len() as f64).sqrt()
     }
 
@@ -296,6 +342,17 @@ impl PointEstimate {
         let factor = |drawn: &f64| if self.value == 0.0 { 1.0 } else { drawn / self.value };
         self.drawn.iter().map(factor).collect()
     }
+}
+
+/// Returns the number of standard deviations to each side that contain this share of Student's distribution with four
+/// degrees of freedom.
+///
+/// W. T. Shaw, Sampling Student's T distribution, Journal of Computational Finance 9 (2006): the closed form for four.
+fn student_deviations(rate: f64) -> f64 {
+    let alpha = (1.0 - rate * rate).clamp(1e-12, 1.0);
+    let root = alpha.sqrt();
+    let q = (root.acos() / 3.0).cos() / root;
+    2.0 * (q - 1.0).max(0.0).sqrt()
 }
 
 /// Returns the number of standard deviations to each side that contain this share of a normal distribution.

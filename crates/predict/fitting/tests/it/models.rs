@@ -35,10 +35,10 @@ fn a_model_is_read_back_as_it_was_written() {
 
 #[test]
 fn a_model_of_a_later_format_is_refused() {
-    let later = FittedModel { format: 2, ..model(&Settings::default(), scaling) };
+    let later = FittedModel { format: 3, ..model(&Settings::default(), scaling) };
     let text = ModelFile::of(vec![later]).write().unwrap();
     let said = ModelFile::read(&text).unwrap_err().to_string();
-    assert!(said.contains("format 2, and 1 is the newest known"), "{said}");
+    assert!(said.contains("format 3, and 2 is the newest known"), "{said}");
 }
 
 #[test]
@@ -104,7 +104,8 @@ fn few_values_are_trusted_less_the_farther_away() {
         })
     };
     let [inside, at_twice, at_four_times] = widths(&[1.0, 2.0, 4.0]);
-    assert!(inside < 0.01 && 0.05 < at_twice && 1.5 * at_twice < at_four_times);
+    let grows = 0.05 < inside && 1.2 * inside < at_twice && 1.2 * at_twice < at_four_times;
+    assert!(grows, "{inside} {at_twice} {at_four_times}");
     assert!(widths(&[1.0, 2.0, 3.0, 4.0]).iter().all(|width| *width < 0.01));
 }
 
