@@ -11,7 +11,7 @@ import re
 
 DATA = pathlib.Path(__file__).resolve().parent / "data"
 Curve = collections.namedtuple("Curve", "name parameters points")  # points: {coordinates: [repetitions]}
-Split = collections.namedtuple("Split", "name curves is_unseen")
+Split = collections.namedtuple("Split", "name curves is_unseen is_measured")
 
 
 def opensbli():
@@ -144,21 +144,22 @@ def weak(n_curves=24, seed=4):
 
 
 def splits():
-    yield Split("weak, largest p", weak(), lambda c, at: at[0] in largest(c, 0, 1))
-    yield Split("weak, largest n", weak(), lambda c, at: at[1] in largest(c, 1, 1))
-    yield Split("weak, both", weak(), lambda c, at: at[0] in largest(c, 0, 2) or at[1] in largest(c, 1, 2))
-    yield Split("collectives, largest p", collectives(), lambda c, at: at[0] in largest(c, 0, 1))
-    yield Split("collectives, two largest p", collectives(), lambda c, at: at[0] in largest(c, 0, 2))
-    one = opensbli()
-    yield Split("OpenSBLI, largest p", one, lambda c, at: at[0] in largest(c, 0, 1))
-    yield Split("OpenSBLI, two largest p", [c for c in one if 5 <= len(c.points)], lambda c, at: at[0] in largest(c, 0, 2))
-    yield Split("RELeARN, largest p", relearn(), lambda c, at: 512 <= at[0])
-    yield Split("RELeARN, largest n", relearn(), lambda c, at: 9000 <= at[1])
-    yield Split("sorts, p >= 256", sorts(), lambda c, at: 256 <= at[0])
-    yield Split("sorts, n >= 2^26", sorts(), lambda c, at: 2**26 <= at[1])
-    yield Split("sorts main, p >= 256", sorts("max_s", "main"), lambda c, at: 256 <= at[0])
-    yield Split("sorts main, n >= 2^26", sorts("max_s", "main"), lambda c, at: 2**26 <= at[1])
-    yield Split("physics p, largest p", physics(70), lambda c, at: at[0] in largest(c, 0, 1))
-    yield Split("physics p, two largest p", physics(70), lambda c, at: at[0] in largest(c, 0, 2))
-    yield Split("physics p n, p 64+", physics(35, 2, True), lambda c, at: 64 <= at[0])
-    yield Split("physics p n, two n", physics(35, 2, True), lambda c, at: at[1] in largest(c, 1, 2))
+    by_p, by_n = (lambda n: lambda c, at: at[0] in largest(c, 0, n)), (lambda n: lambda c, at: at[1] in largest(c, 1, n))
+    measured = opensbli()
+    yield Split("OpenSBLI, largest p", measured, by_p(1), 1)
+    yield Split("OpenSBLI, two largest p", [c for c in measured if 5 <= len(c.points)], by_p(2), 1)
+    yield Split("RELeARN, p = 512", relearn(), lambda c, at: 512 <= at[0], 1)
+    yield Split("RELeARN, n = 9000", relearn(), lambda c, at: 9000 <= at[1], 1)
+    yield Split("sorts, whole program, p >= 256", sorts("max_s", "main"), lambda c, at: 256 <= at[0], 1)
+    yield Split("sorts, whole program, n >= 2^26", sorts("max_s", "main"), lambda c, at: 2**26 <= at[1], 1)
+    yield Split("sorts, call paths, p >= 256", sorts(), lambda c, at: 256 <= at[0], 1)
+    yield Split("sorts, call paths, n >= 2^26", sorts(), lambda c, at: 2**26 <= at[1], 1)
+    yield Split("made physics over p, largest p", physics(70), by_p(1), 0)
+    yield Split("made physics over p, two largest p", physics(70), by_p(2), 0)
+    yield Split("made physics over p and n, p >= 64", physics(35, 2, True), lambda c, at: 64 <= at[0], 0)
+    yield Split("made physics over p and n, two largest n", physics(35, 2, True), by_n(2), 0)
+    yield Split("made weak scaling, largest p", weak(), by_p(1), 0)
+    yield Split("made weak scaling, largest n", weak(), by_n(1), 0)
+    yield Split("made weak scaling, two largest of each", weak(), lambda c, at: by_p(2)(c, at) or by_n(2)(c, at), 0)
+    yield Split("made collectives, largest p", collectives(), by_p(1), 0)
+    yield Split("made collectives, two largest p", collectives(), by_p(2), 0)

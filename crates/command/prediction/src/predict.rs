@@ -147,6 +147,7 @@ fn as_json(
             let mut one = prediction(context, json!(region.name), &parameters, region.prediction);
             one["share"] = json!(region.share);
             one["warnings"] = json!(region.warnings);
+            one["forms"] = json!(region.forms);
             predictions.push(one);
         }
     }

@@ -127,6 +127,7 @@ fn as_json(outcome: &Outcome) -> Value {
             "high": one.predicted.high,
             "error_percent": one.error_percent(),
             "within": one.is_within(),
+            "forms": one.forms,
         })
     };
     let summary = outcome.summary();

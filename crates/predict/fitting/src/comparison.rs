@@ -3,6 +3,7 @@
 //! The error is `(predicted - measured) / predicted`, in percent (Laine 2003); SMAPE is the mean of
 //! `200 * |predicted - measured| / (|predicted| + |measured|)`.
 
+use crate::ensemble::Opinion;
 use crate::measurements::Measurements;
 use crate::model::{ModelError, Prediction, TOTAL};
 use crate::model_file::ModelFile;
@@ -20,6 +21,8 @@ pub struct Compared {
     pub measured: f64,
     /// Predicted value.
     pub predicted: Prediction,
+    /// What each form of the region's model says; nothing for the whole program.
+    pub forms: Vec<Opinion>,
 }
 
 impl Compared {
@@ -104,11 +107,14 @@ pub fn compare(
             let region = &file.models[idx].region;
             if let Some(measured) = level(region) {
                 let (region, at) = (Some(region.clone()), at.clone());
-                regions.push(Compared { region, at, measured, predicted });
+                let model = &file.models[idx];
+                let forms = model.opinions(&model.point(&named)?);
+                regions.push(Compared { region, at, measured, predicted, forms });
             }
         }
         if let Some((predicted, measured)) = said.total.zip(program(file, metric, level)) {
-            programs.push(Compared { region: None, at, measured, predicted });
+            let forms = Vec::new();
+            programs.push(Compared { region: None, at, measured, predicted, forms });
         }
     }
     let order = |compared: &Compared| {
@@ -235,7 +241,9 @@ mod tests {
     #[test]
     fn a_summary_has_all_points() {
         let predicted = Prediction { value: 10.0, low: 9.0, high: 11.0 };
-        let one = |measured| Compared { region: None, at: vec![], measured, predicted };
+        let forms = Vec::new;
+        let one =
+            |measured| Compared { region: None, at: vec![], measured, predicted, forms: forms() };
         let summary = Summary::of([one(10.0), one(30.0)].iter());
         assert_eq!((summary.n_points, summary.n_within), (2, 1));
         assert!((summary.smape_percent - 50.0).abs() < 1e-12);

@@ -15,19 +15,22 @@
 //! - Every measured value and parameter is positive; otherwise there is no ensemble.
 //! - Weights are positive and add up to 1.
 
+mod divided;
 mod fold;
 mod form;
 mod non_negative;
+mod observed;
+mod powers;
+mod sum;
 
-use crate::model::Range;
 use crate::solve::dot;
 use fold::Fold;
 pub(crate) use fold::{Held, held_out};
-pub(crate) use form::Columns;
 pub use form::{DividedPart, Form, FormKind};
-use form::{Observed, Trend};
+use observed::{Observed, Trend};
 use serde::{Deserialize, Serialize};
 use statistics::median;
+pub(crate) use sum::Columns;
 
 /// Fewest points of which an ensemble is made.
 const N_POINTS_MIN: usize = 3;
@@ -393,17 +396,4 @@ fn noise(single_errors: &[f64], n_points: f64, beforehand: f64) -> f64 {
     let n = if single_errors.is_empty() { 0.0 } else { n_points };
     let known = NOISE_POINTS * NOISE_BEFOREHAND.min(beforehand).powi(2);
     ((known + n * NOISE_SHARE * deviation * deviation) / (NOISE_POINTS + n)).sqrt()
-}
-
-/// Returns the ranges of the points along each parameter, in natural logarithms.
-fn ranges(logs: &[Vec<f64>]) -> Vec<Range> {
-    let n_parameters = logs.first().map_or(0, Vec::len);
-    let of = |idx: usize| {
-        let values = || logs.iter().map(move |at| at[idx]);
-        Range {
-            low: values().fold(f64::INFINITY, f64::min),
-            high: values().fold(f64::NEG_INFINITY, f64::max),
-        }
-    };
-    (0..n_parameters).map(of).collect()
 }

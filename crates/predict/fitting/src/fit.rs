@@ -17,7 +17,7 @@ use crate::{
     term::Term,
     vocabulary::ParameterRole,
 };
-use foretold::Foretelling;
+use foretold::{Foretelling, Region};
 use pieces::{Sample, fit_pieces, is_constant, points, problem};
 
 /// Limits on parameters, and on points of one region: beyond them time and memory grow out of bounds.
@@ -233,7 +233,8 @@ impl<'a> Fitter<'a> {
                 Some(known) if known.is_over(&points) => known,
                 _ => Foretelling::new(&points, &self.roles),
             };
-            foretelling.average(model, &problem, samples, &single_errors, self.settings);
+            let region = Region { problem: &problem, samples, single_errors: &single_errors };
+            foretelling.average(model, &region, self.settings);
             self.foretelling = Some(foretelling);
         }
         let held_out = !design.holds_singles;

@@ -4,7 +4,7 @@ use super::options::Options;
 use crate::text::{is_in_seconds, is_wanted, short};
 use crate::values::ParameterPoint;
 use anyhow::Context;
-use fitting::{ModelFile, ParameterRole, Prediction, TOTAL, Warning};
+use fitting::{ModelFile, Opinion, ParameterRole, Prediction, TOTAL, Warning};
 use user_io::ensure_option;
 use user_io::exit::bad_option;
 
@@ -27,6 +27,8 @@ pub(super) struct Region {
     /// Share of the whole program; `None` for a region that is the whole program itself.
     pub(super) share: Option<f64>,
     pub(super) warnings: Vec<String>,
+    /// What each form says, the weightiest first; nothing where the formula stands alone.
+    pub(super) forms: Vec<Opinion>,
 }
 
 /// Models, and the options for a prediction with them.
@@ -80,12 +82,14 @@ impl<'a> PredictionContext<'a> {
         let (mut regions, mut warnings) = (Vec::new(), Vec::new());
         for (idx, prediction) in predicted.regions {
             let model = &self.file.models[idx];
-            let its = model.warnings_at(&model.point(point)?);
+            let at = model.point(point)?;
+            let its = model.warnings_at(&at);
             if is_wanted(&self.options.region, &model.region) {
                 let share = Some(prediction.value / total.value);
                 let share = share.filter(|share| share.is_finite() && model.region != TOTAL);
                 let (name, warnings) = (model.region.clone(), its.iter().map(ToString::to_string));
-                regions.push(Region { name, prediction, share, warnings: warnings.collect() });
+                let (warnings, forms) = (warnings.collect(), model.opinions(&at));
+                regions.push(Region { name, prediction, share, warnings, forms });
             }
             for warning in its {
                 if !warnings.contains(&warning) {

@@ -1,7 +1,7 @@
 //! Prints predictions for people: one point region by region, or many points as rows with a plot beside them.
 
 use super::best::Best;
-use super::context::{PredictedPoint, PredictionContext};
+use super::context::{PredictedPoint, PredictionContext, Region};
 use crate::text::{in_words, short};
 use crate::values::n_different;
 use display::table::Table;
@@ -14,6 +14,9 @@ use std::collections::HashSet;
 const N_PLOT: usize = 32;
 /// Number of warnings that are shown; further ones are counted.
 const N_SHOWN: usize = 6;
+/// Forms are shown of up to this many regions, and from this weight on.
+const N_WITH_FORMS: usize = 3;
+const FORM_LEAST: f64 = 0.005;
 /// Longest name, in characters; longer ones are cut.
 const N_NAME_MAX: usize = 44;
 
@@ -65,6 +68,9 @@ fn point(context: &PredictionContext<'_>, row: &PredictedPoint<'_>) -> String {
         .right(interval_title(context), |(_, it, _)| interval(context, *it))
         .right("SHARE", |(.., share)| share.map_or(String::new(), units::percent));
     let mut text = format!("at {}\n\n{table}", in_words(row.at.iter().copied()));
+    if row.regions.len() <= N_WITH_FORMS {
+        row.regions.iter().for_each(|region| text += &forms(context, region));
+    }
     if let Some(role) = &row.role {
         text += &format!("\nThe longest role is `{role}`.\n");
     }
@@ -72,6 +78,18 @@ fn point(context: &PredictionContext<'_>, row: &PredictedPoint<'_>) -> String {
         text += &format!("\nIt costs {} core-hours.\n", short(core_hours));
     }
     text
+}
+
+/// What each form of a region's curve says.
+fn forms(context: &PredictionContext<'_>, region: &Region) -> String {
+    let table = Table::new(region.forms.iter().filter(|form| FORM_LEAST <= form.weight))
+        .left("FORM", |form| form.form.to_owned())
+        .right("WEIGHT", |form| units::percent(form.weight))
+        .right("SAYS", |form| context.with_unit(form.value));
+    match region.forms.len() {
+        0 => String::new(),
+        _ => format!("\n{}: the average of\n\n{table}", cut(&region.name)),
+    }
 }
 
 fn cut(name: &str) -> String {

@@ -1,7 +1,6 @@
 //! What the forms foretell where the largest values of a parameter are held out.
 
-use super::ERROR_MAX;
-use super::form::{Columns, FormKind, Observed};
+use super::{ERROR_MAX, form::FormKind, observed::Observed, sum::Columns};
 use crate::design::distinct_values;
 
 /// Points of which those with the largest values of one parameter are held out.

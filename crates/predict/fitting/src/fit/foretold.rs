@@ -11,6 +11,14 @@ use crate::{
     vocabulary::ParameterRole,
 };
 
+/// A region whose formula has been found.
+pub(super) struct Region<'a> {
+    pub(super) problem: &'a RegionProblem<'a>,
+    pub(super) samples: &'a [Sample<'a>],
+    /// Errors of the formula at single points, each held out in turn, as shares.
+    pub(super) single_errors: &'a [f64],
+}
+
 /// Points held out, and the designs over the others; shared by regions that were measured at the same points.
 #[derive(Debug)]
 pub(super) struct Foretelling {
@@ -41,11 +49,10 @@ impl Foretelling {
     pub(super) fn average(
         &self,
         model: &mut FittedModel,
-        problem: &RegionProblem<'_>,
-        samples: &[Sample<'_>],
-        single_errors: &[f64],
+        region: &Region<'_>,
         settings: &Settings,
     ) {
+        let Region { problem, samples, single_errors } = *region;
         if self.held.is_empty() {
             return;
         }

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod breakpoints;
+mod curves;
 mod laws;
 mod models;
 mod samples;
