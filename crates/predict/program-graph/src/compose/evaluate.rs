@@ -14,7 +14,7 @@ mod transfer;
 
 use super::collectives::{self, Clocks, Rules};
 use super::machine::Machine;
-use super::network::Network;
+use super::network::{MessageCost, Network};
 use super::outcome::ComposedTime;
 use super::path::Log;
 use super::program::{Act, CallSite, Collective, ProgramStep, RankPrograms};
@@ -106,6 +106,7 @@ fn in_turns(program: &RankPrograms, machine: &Machine) -> Result<ComposedTime, C
 struct Evaluation<'a> {
     program: &'a RankPrograms,
     network: &'a Network,
+    copy_s_per_byte: f64,
     rules: Rules,
     speed: f64,
     ranks: Vec<Rank>,
@@ -137,6 +138,7 @@ impl<'a> Evaluation<'a> {
         Self {
             program,
             network: &machine.network,
+            copy_s_per_byte: machine.copy_s_per_byte,
             rules: machine.rules,
             speed: machine.speed_of(n_ranks),
             ranks: (0..n_ranks).map(|_| Rank::new(program.regions.len())).collect(),
@@ -197,8 +199,13 @@ impl<'a> Evaluation<'a> {
                 own.compute_s += seconds / self.speed;
             }
             Act::Send { channel, to, bytes, mode, request } => {
-                let mut cost = self.network.cost(bytes);
+                let mut cost = if to == rank {
+                    MessageCost::copy(bytes, self.copy_s_per_byte)
+                } else {
+                    self.network.cost(bytes)
+                };
                 cost.is_eager = match mode {
+                    _ if to == rank => true,
                     SendMode::Standard => cost.is_eager,
                     SendMode::Synchronous => false,
                     SendMode::Buffered | SendMode::Ready => true,

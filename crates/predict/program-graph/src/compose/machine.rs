@@ -10,7 +10,7 @@
 //! nodes, only those are considered.
 
 use super::collectives::Rules;
-use super::network::Network;
+use super::network::{COPY_S_PER_BYTE, Network};
 use models::network::{LinearPiece, Locality, Pair};
 use serde::Deserialize;
 use thiserror::Error;
@@ -42,6 +42,8 @@ pub struct Machine {
     pub n_cores: Option<u32>,
     /// Rules by which collectives choose their algorithms.
     pub rules: Rules,
+    /// Time per byte of a message of a rank to itself, in s.
+    pub copy_s_per_byte: f64,
 }
 
 /// Error in the description of a machine.
@@ -87,6 +89,7 @@ struct Described {
     speed: Option<f64>,
     cores: Option<u32>,
     linear_up_to: Option<usize>,
+    copy_per_byte_ns: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -101,7 +104,14 @@ impl Machine {
     /// Creates a machine as fast as the one on which the times were measured.
     #[must_use]
     pub fn of(network: Network) -> Self {
-        Self { network, limits: None, speed: 1.0, n_cores: None, rules: Rules::default() }
+        Self {
+            network,
+            limits: None,
+            speed: 1.0,
+            n_cores: None,
+            rules: Rules::default(),
+            copy_s_per_byte: COPY_S_PER_BYTE,
+        }
     }
 
     /// Returns the computing speed of each of `n_ranks`: more ranks than cores take turns.
@@ -173,6 +183,12 @@ impl Described {
         if let Some(cores) = self.cores {
             within("cores", f64::from(cores), 0 < cores, "write a number above 0")?;
         }
+        if let Some(copy_ns) = self.copy_per_byte_ns {
+            let is_possible = 0.0 <= copy_ns && copy_ns.is_finite();
+            let wanted = "write 0 or a number above";
+            machine.copy_s_per_byte =
+                within("copy_per_byte_ns", copy_ns, is_possible, wanted)? * 1e-9;
+        }
         machine.n_cores = self.cores;
         machine.rules.linear_up_to = self.linear_up_to.unwrap_or(machine.rules.linear_up_to);
         Ok(machine)
@@ -242,6 +258,10 @@ mod tests {
         check_wrong("latency_us = -2\nper_byte_ns = 1\n", "latency_us = -2");
         check_wrong("latency_us = 2\nper_byte_ns = 1\nspeed = 0\n", "speed = 0");
         check_wrong("latency_us = 2\nper_byte_ns = 1\ncores = 0\n", "cores = 0");
+        check_wrong(
+            "latency_us = 2\nper_byte_ns = 1\ncopy_per_byte_ns = -1\n",
+            "copy_per_byte_ns = -1",
+        );
         check_wrong("latencies = 2\n", "neither");
         check_wrong("[]", "no times");
         check_wrong("{}", "netbench");

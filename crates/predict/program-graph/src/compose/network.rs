@@ -4,6 +4,8 @@ use models::network::{LinearPiece, NetModel};
 
 /// Default length up to which messages are eager, in bytes.
 const EAGER_BYTES: u64 = 65_536;
+/// Default cost of a byte that a rank copies to itself, in s: the bandwidth of one core to memory, read and written.
+pub const COPY_S_PER_BYTE: f64 = 1e-10;
 /// Default share of the latency during which the sender's processor is busy, and again the receiver's.
 const OVERHEAD_SHARE: f64 = 0.25;
 
@@ -33,6 +35,14 @@ pub struct MessageCost {
 }
 
 impl MessageCost {
+    /// Returns the cost of a message of a rank to itself: a copy, without a network and without a wait for the receiver.
+    #[must_use]
+    pub fn copy(n_bytes: u64, s_per_byte: f64) -> Self {
+        // Half of it at the send, half at the receive.
+        let data_s = 0.5 * s_per_byte * n_bytes as f64;
+        Self { overhead_s: 0.0, flight_s: 0.0, data_s, is_eager: true }
+    }
+
     /// Returns the time without waiting, as a ping-pong measures it, in s.
     #[must_use]
     pub fn one_way_s(&self) -> f64 {

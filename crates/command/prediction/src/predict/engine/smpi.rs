@@ -56,15 +56,16 @@ fn platform(machine: &Machine, n_ranks: usize, flops_per_s: f64) -> String {
     let speed = flops_per_s * machine.speed_of(n_ranks);
     let bytes_per_s = 1.0 / base.s_per_byte;
     let (last, half_s) = (n_ranks.saturating_sub(1), base.latency_s / 2.0);
+    // Every rank has a host of its own, so the loopback carries messages of a rank to itself: copies.
+    let copied_per_s = 1.0 / machine.copy_s_per_byte.max(1e-15);
     format!(
         r#"<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
   <cluster id="cluster" prefix="node-" suffix="" radical="0-{last}" speed="{speed}f"
-           bw="{bytes_per_s}Bps" lat="{half_s}s" loopback_bw="{bytes_per_s}Bps" loopback_lat="{}s"/>
+           bw="{bytes_per_s}Bps" lat="{half_s}s" loopback_bw="{copied_per_s}Bps" loopback_lat="1ns"/>
 </platform>
-"#,
-        base.latency_s
+"#
     )
 }
 

@@ -80,6 +80,19 @@ fn short_messages_do_not_wait_for_their_receiver() {
     check(sending(1, [0.0, 0.0], 1000).total_s, t_send(1000));
 }
 
+/// Such messages were charged to the network: CoMD on one rank took 2.7 times as long on a slow one.
+#[test]
+fn a_message_of_a_rank_to_itself_is_a_copy() {
+    for bytes in [1000, LONG] {
+        let outcome = run(&[vec![compute(1.0), send(0, bytes), receive(0)]]);
+        check(outcome.total_s, 1.0 + 1e-10 * bytes as f64);
+        check(outcome.ranks[0].waiting_s, 0.0);
+    }
+    let slow_copies = Machine { copy_s_per_byte: 3e-9, ..machine() };
+    let alone = program(&[vec![send(0, LONG), receive(0)]]);
+    check(evaluate(&alone, &slow_copies).expect("a time").total_s, 3e-9 * LONG as f64);
+}
+
 #[test]
 fn a_synchronous_send_waits_and_a_buffered_one_does_not() {
     let with = |mode, bytes| {
