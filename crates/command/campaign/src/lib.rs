@@ -18,6 +18,7 @@ mod calibration;
 mod environment;
 mod folder;
 mod measured_run;
+mod next;
 pub mod run_command;
 mod series;
 
@@ -28,6 +29,7 @@ use experiment::plan::EXAMPLE;
 use experiment::schedule::{self, ScheduledRun, TimeEstimator};
 use experiment::{GridPoint, Plan};
 use folder::{Folder, HOLDOUT, MEASURED};
+use next::{NextOptions, NextPoints};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -42,6 +44,7 @@ Examples:
   sintonia experiment --example > plan.toml
   sintonia experiment plan.toml --dry-run
   sintonia experiment plan.toml -o measured
+  sintonia experiment plan.toml -o measured --next 4 --target p=1024 --budget 20
   sintonia fit measured
 
 A plan has the command, such as `mpirun -n {p + 1} ./program {size}`, and the values of `size` and
@@ -82,6 +85,8 @@ pub struct Options {
     /// Print a commented plan to start from
     #[arg(long, exclusive = true)]
     example: bool,
+    #[command(flatten)]
+    next: NextOptions,
 }
 
 /// Does the remaining runs of an experiment.
@@ -89,14 +94,22 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let Some(path) = options.plan.as_deref().filter(|_| !options.example) else {
         return result(EXAMPLE);
     };
-    let prepared = Prepared::read(path).with_context(|| format!("`{}`", path.display()))?;
+    let mut prepared = Prepared::read(path).with_context(|| format!("`{}`", path.display()))?;
     let dir = options.output.clone().unwrap_or_else(|| default_folder(path));
     if options.dry_run {
         let earlier = Folder::look(&dir, &prepared.plan)?;
         let journal = earlier.unwrap_or_else(|| Journal::new(prepared.plan.clone()));
-        return result(&dry_run(&prepared, &journal, options.json)?);
+        let next = NextPoints::choose(&options.next, &prepared, &journal, &dir)?;
+        prepared.only = next.as_ref().map(NextPoints::indices);
+        return result(&dry_run(&prepared, &journal, next.as_ref(), options.json)?);
     }
     let mut folder = Folder::open(&dir, &prepared.plan, options.fresh)?;
+    if let Some(next) = next::of_folder(&options.next, &prepared, &folder)? {
+        prepared.only = Some(next.indices());
+        if !options.json {
+            result(&(next.text() + "\n"))?;
+        }
+    }
     let stopped = series::run(&prepared, &mut folder, options.keep_records)?;
     result(&summary(&prepared, &folder, options.json)?)?;
     if let Some(signal) = stopped {
@@ -116,9 +129,14 @@ fn default_folder(plan: &Path) -> PathBuf {
 }
 
 /// Lists the runs that are left, in their order, and how long they take.
-fn dry_run(prepared: &Prepared, journal: &Journal, as_json: bool) -> anyhow::Result<String> {
+fn dry_run(
+    prepared: &Prepared,
+    journal: &Journal,
+    next: Option<&NextPoints>,
+    as_json: bool,
+) -> anyhow::Result<String> {
     let Prepared { plan, points, runs, .. } = prepared;
-    let left = journal.left(points, runs);
+    let left = prepared.left(journal);
     let estimate_s = prepared.pace(&journal.runs).remaining_s(&left);
     if as_json {
         let each = left.iter().map(|run| {
@@ -127,10 +145,13 @@ fn dry_run(prepared: &Prepared, journal: &Journal, as_json: bool) -> anyhow::Res
             Ok(json!({ "params": parameters, "holdout": is_holdout, "repetition": run.repetition, "command": words }))
         });
         let each = each.collect::<anyhow::Result<Vec<_>>>()?;
-        let all = json!({ "n_runs": runs.len(), "runs": each, "estimate_s": estimate_s });
+        let mut all = json!({ "n_runs": runs.len(), "runs": each, "estimate_s": estimate_s });
+        if let Some(next) = next {
+            all["next"] = next.as_json();
+        }
         return Ok(format!("{all:#}\n"));
     }
-    let mut text = String::new();
+    let mut text = next.map_or_else(String::new, |next| next.text() + "\n");
     for (idx, run) in left.iter().enumerate() {
         let point = &points[run.point];
         let kept = if point.is_holdout { "  (kept from fitting)" } else { "" };
@@ -205,6 +226,8 @@ struct Prepared {
     runs: Vec<ScheduledRun>,
     /// Folder of the plan, in which commands run.
     home: PathBuf,
+    /// Points that are run; by default all.
+    only: Option<BTreeSet<usize>>,
 }
 
 impl Prepared {
@@ -217,7 +240,14 @@ impl Prepared {
         let runs = schedule::runs(points.len(), plan.repetitions, plan.seed);
         let path = std::path::absolute(path).context("the folder of the plan is not known")?;
         let home = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Self { plan, points, runs, home })
+        Ok(Self { plan, points, runs, home, only: None })
+    }
+
+    /// Runs that are left, of the points that are run.
+    fn left(&self, journal: &Journal) -> Vec<ScheduledRun> {
+        let mut left = journal.left(&self.points, &self.runs);
+        left.retain(|run| self.only.as_ref().is_none_or(|only| only.contains(&run.point)));
+        left
     }
 
     /// Pace of the runs so far, by point.

@@ -46,11 +46,11 @@ pub(super) fn run(
     let mut progress = Progress { line: ProgressLine::every(Duration::ZERO), last_line: None };
     let mut pace = prepared.pace(&folder.journal.runs);
     note_environment(prepared, folder, &mut progress)?;
-    let left = folder.journal.left(&prepared.points, &prepared.runs);
+    let left = prepared.left(&folder.journal);
     for (idx, one) in left.iter().enumerate() {
         let point = &prepared.points[one.point];
-        let n_runs = prepared.runs.len();
-        let number = n_runs - left.len() + idx + 1;
+        let n_runs = folder.journal.runs.len() + left.len() - idx;
+        let number = folder.journal.runs.len() + 1;
         let left_s = pace.remaining_s(&left[idx..]);
         progress.show(&format!("run {number} of {n_runs} ({})", point.in_words()), left_s);
         let started = Instant::now();

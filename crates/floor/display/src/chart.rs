@@ -28,7 +28,7 @@ const TITLE: f64 = 48.0;
 pub const COLORS: [&str; 8] =
     ["#3b6ea8", "#b35a1f", "#2d8a5f", "#7a4fa3", "#a83b4c", "#6e7781", "#8a7a2d", "#2d7f8a"];
 const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}\
-.axis{stroke:#6e7781;fill:none}.grid{stroke:#e3e6e9}.line{fill:none;stroke-width:1.6}.band{opacity:.16}\
+.axis{stroke:#6e7781;fill:none}.grid{stroke:#e3e6e9}.line{fill:none;stroke-width:1.6}.thin{stroke-width:1;stroke-dasharray:5 3}.band{opacity:.16}\
 .mark{stroke:#6e7781;stroke-dasharray:4 3}.odd{opacity:.55}";
 
 /// Adds a line to a picture.
@@ -84,6 +84,8 @@ pub struct ChartLine {
     pub points: Vec<[f64; 2]>,
     /// Single points, hollow: measurements that were kept back.
     pub hollow: Vec<[f64; 2]>,
+    /// Whether the line is thin and dashed: one of several that another line stands for.
+    pub is_thin: bool,
 }
 
 /// Several lines between two axes.
@@ -200,7 +202,8 @@ impl ChartLine {
         }
         let line = path(&mut self.line.iter().copied());
         if !line.is_empty() {
-            add!(drawn, "<polyline class='line' stroke='{color}' points='{line}'/>");
+            let class = if self.is_thin { "line thin" } else { "line" };
+            add!(drawn, "<polyline class='{class}' stroke='{color}' points='{line}'/>");
         }
         for [at, low, high] in &self.intervals {
             let [at, low, high] = [x.place(*at), y.place(*low), y.place(*high)];

@@ -28,6 +28,7 @@
 //! # Not here
 //! Taking measurements (`campaign`); waiting, in programs whose time is not the sum of their regions' (`program-graph`).
 
+pub mod advice;
 pub mod comparison;
 mod design;
 mod draws;

@@ -45,6 +45,35 @@ fn a_dry_run_lists_the_runs_and_starts_nothing() {
 }
 
 #[test]
+fn what_to_measure_next_is_named() {
+    let plan = "command = 'mpirun -n {p} ./solve'\nrepetitions = 2\nparameters = { p = [1, 2, 4, 8, 16, 32] }\n";
+    let sandbox = with_plan(plan);
+    let first = said(&sandbox, "plan.toml --dry-run --next 3");
+    check(&first, 0, "to begin with, lines along each parameter");
+    check(&first, 0, "6 of 12 runs");
+    fs::create_dir(sandbox.path("out")).expect("the folder is ours");
+    let line = |(p, time): (u32, f64)| {
+        format!(
+            "{{\"params\":{{\"p\":{p}}},\"value\":{time},\"callpath\":\"total\",\"metric\":\"time\"}}\n"
+        )
+    };
+    let times = [(1, 100.0), (2, 52.0), (4, 26.0), (8, 14.5)];
+    sandbox.write("out/measurements.jsonl", times.map(line).concat());
+    let words = "plan.toml -o out --dry-run --next 1 --target p=256";
+    let next = said(&sandbox, words);
+    check(&next, 0, "to narrow the interval at p = 256");
+    assert_eq!(next.output.matches("-n 32 ./solve").count(), 2, "{}", next.output);
+    let next = said(&sandbox, &format!("{words} --json")).json();
+    let point = &next["next"]["points"][0];
+    let ratio = |name: &str| point[name].as_f64().expect("a number");
+    assert!(ratio("ratio_after") < ratio("ratio_before"), "{point}");
+    let poor = said(&sandbox, &format!("{words} --budget 0.0001"));
+    check(&poor, 0, "no point of the plan that is left would narrow the interval");
+    let wrong = said(&sandbox, "plan.toml --dry-run --next 1 --target q=3");
+    check(&wrong, 2, "the plan has no parameter `q`; it has p");
+}
+
+#[test]
 fn wrong_plans_are_refused() {
     let sandbox = with_plan("command = 'true'\nparameter = { n = [1] }");
     check(&said(&sandbox, "plan.toml"), 100, "unknown field `parameter`");

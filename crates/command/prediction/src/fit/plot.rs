@@ -3,12 +3,16 @@
 use crate::text::{axis_name, in_words};
 use crate::values::n_different;
 use display::chart::{self, ChartLine, Panel};
-use fitting::{FittedModel, Measurements, ModelFile, SampleRule};
+use fitting::{FittedModel, Measurements, ModelFile, Opinion, SampleRule};
 
 /// Most panels; further regions, of less time, are not drawn.
 const N_PANELS_MAX: usize = 12;
 /// Most lines in a panel.
 const N_LINES_MAX: usize = 6;
+
+/// Most forms beside a line, and the least weight of one.
+const N_FORMS_MAX: usize = 4;
+const FORM_LEAST: f64 = 0.05;
 
 /// Draws the picture as SVG.
 pub(super) fn picture(file: &ModelFile, seen: &Measurements, unseen: &Measurements) -> String {
@@ -80,13 +84,46 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
             ..ChartLine::default()
         }
     };
+    let mut lines: Vec<ChartLine> = combinations.iter().step_by(every).map(line).collect();
+    if let [only] = &combinations[..] {
+        lines.extend(forms(model, (x_idx, only), [low, high]));
+    }
     Panel {
         title: if model.region.is_empty() { model.metric.clone() } else { model.region.clone() },
         x_name: model.parameters.get(x_idx).cloned().unwrap_or_default(),
         y_name: axis_name(&model.metric),
-        lines: combinations.iter().step_by(every).map(line).collect(),
+        lines,
         ..Panel::default()
     }
+}
+
+/// Lines of the forms that a single line is the average of, up to twice the largest measured value.
+fn forms(
+    model: &FittedModel,
+    (x_idx, others): (usize, &[f64]),
+    [low, high]: [f64; 2],
+) -> Vec<ChartLine> {
+    let at = |x: f64| {
+        let mut at = others.to_vec();
+        at.insert(x_idx, x);
+        at
+    };
+    let beyond = model.opinions(&at(2.0 * high));
+    let names = beyond.iter().filter(|form| FORM_LEAST <= form.weight).map(|form| form.form);
+    let said: Vec<(f64, Vec<Opinion>)> =
+        chart::steps(low, 2.0 * high).into_iter().map(|x| (x, model.opinions(&at(x)))).collect();
+    let line = |name: &str| {
+        let value = |(x, said): &(f64, Vec<Opinion>)| {
+            Some([*x, said.iter().find(|form| form.form == name)?.value])
+        };
+        ChartLine {
+            name: name.to_owned(),
+            line: said.iter().filter_map(value).collect(),
+            is_thin: true,
+            ..ChartLine::default()
+        }
+    };
+    names.take(N_FORMS_MAX).map(line).collect()
 }
 
 /// Index of the parameter with the most values.
