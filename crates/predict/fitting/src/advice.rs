@@ -9,7 +9,7 @@ use crate::measurements::{MeasuredPoint, Series};
 /// Most candidates that are tried for one choice; of more, those nearest to the target.
 const N_TRIED_MAX: usize = 200;
 /// Of candidates that narrow the interval nearly as much as the best one, the cheapest is taken.
-const NEARLY: f64 = 0.1;
+const NEARLY: f64 = 0.4;
 
 /// A point that could be measured.
 #[derive(Clone, Debug, PartialEq)]
