@@ -41,10 +41,12 @@ Examples:
   sintonia fit extrap.txt --json
   sintonia fit times.csv --parameter n,p --value seconds --plot models.svg
   sintonia fit measured/ --holdout p=16,32           how well are these predicted?
+  sintonia fit profiles/ --metric time               a folder of `.cali` files, or of TALP's JSON
   sintonia fit times.csv --method pseudo-inverse --terms '1,n,n^2'
 
 INPUT is a folder of `sintonia experiment`, a file, or `-`: Extra-P's text, JSON or JSON Lines, the lines of \
-Talpas, or CSV. CUBE files are converted first, as docs/guide.md shows.
+Talpas, CSV, or the JSON of hyperfine; or one or many runs with Caliper (`.cali`) or TALP (JSON), put together or in a \
+folder. CUBE files are converted first, as docs/guide.md shows.
 
 Exit codes: 0 when models were found; 2 when an option is wrong; 100 when no region can be modeled; \
 102 when a result could not be written; 105 when INPUT cannot be read.";

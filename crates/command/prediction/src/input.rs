@@ -3,9 +3,12 @@
 //! # Not here
 //! Formats of the files (`fitting::formats`, `fitting::model_file`).
 
+mod run_folder;
+
 use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::csv::{self, Columns};
+use fitting::formats::run_files::RunFiles;
 use fitting::formats::{Format, Reading};
 use fitting::{Measurements, ModelFile};
 use std::path::Path;
@@ -26,13 +29,15 @@ pub(crate) struct InputOptions {
     /// Format of the file; by default recognized by its beginning
     #[arg(long, value_parser = one_of(&FORMATS))]
     format: Option<Format>,
-    /// Columns that are parameters, with CSV; by default all columns of numbers without another role
+    /// Parameters: columns of CSV, by default all columns of numbers without another role; or numbers that Caliper or
+    /// TALP record of a run, by default all that differ
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     parameter: Vec<String>,
     /// Column of the measured time, with CSV; by default `time`, `value`, `measured_s` or the like
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
-    /// Column of the region, with CSV; by default `region` or `callpath`, or columns of words
+    /// Column of the region, with CSV, by default `region` or `callpath`, or columns of words; or a text that Caliper
+    /// records of a run, to be put before the regions
     #[arg(long, value_name = "COLUMN")]
     region_column: Option<String>,
     /// Column of the metric, with CSV; by default `metric`
@@ -41,12 +46,15 @@ pub(crate) struct InputOptions {
 }
 
 /// Formats of measurements.
-const FORMATS: [(&str, &str, Format); 5] = [
+const FORMATS: [(&str, &str, Format); 8] = [
     ("text", "Extra-P's text", Format::Text),
     ("json", "Extra-P's JSON", Format::Json),
     ("jsonl", "Extra-P's JSON Lines, as `sintonia experiment` writes them", Format::JsonLines),
     ("talpas", "Lines of Talpas", Format::Talpas),
     ("csv", "Table with a heading", Format::Csv),
+    ("hyperfine", "JSON of `hyperfine --export-json` with parameters", Format::Hyperfine),
+    ("talp", "JSON of TALP, one object for each run", Format::Talp),
+    ("caliper", "Profiles of Caliper, one for each run", Format::Caliper),
 ];
 
 impl InputOptions {
@@ -76,9 +84,11 @@ pub(crate) struct InputFile {
     text: String,
     /// True if it lies in the folder of an experiment (`sintonia experiment`).
     is_of_experiment: bool,
+    /// Runs of the files, if it is a folder of other tools.
+    runs: Option<RunFiles>,
 }
 
-/// Reads a file; `-` is standard input, and a folder is that of `sintonia experiment`.
+/// Reads a file; `-` is standard input, and a folder is that of `sintonia experiment`, or of files of Caliper or TALP.
 ///
 /// # Errors
 /// If there is none, or it holds no text.
@@ -88,20 +98,28 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<InputFile> {
         let read =
             bounded_read::read_from(std::io::stdin().lock(), bounded_read::MEASURED_BYTES_MAX);
         let bytes = read.map_err(|error| anyhow!(not_read(&name, error)))?;
-        return Ok(InputFile { text: text_of(&name, &bytes)?, name, is_of_experiment: false });
+        let text = text_of(&name, &bytes)?;
+        return Ok(InputFile { text, name, is_of_experiment: false, runs: None });
+    }
+    if path.is_dir() && !path.join(OF_EXPERIMENT).exists() {
+        let name = format!("`{}`", path.display());
+        let runs = run_folder::read(path).map_err(|error| anyhow!(not_read(&name, error)))?;
+        if runs.is_some() {
+            return Ok(InputFile { text: String::new(), name, is_of_experiment: false, runs });
+        }
     }
     let is_of_experiment = path.is_dir();
     let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
     let name = format!("`{}`", path.display());
     let bytes = bounded_read::read(&path, bounded_read::MEASURED_BYTES_MAX).map_err(|error| {
         let remedy = if is_of_experiment {
-            "name a folder that `sintonia experiment` wrote, or a file; convert CUBE files as `sintonia fit --help` says"
+            "name a folder that `sintonia experiment` wrote or with files of Caliper or TALP, or a file; convert CUBE files as `sintonia fit --help` says"
         } else {
             "name a file of measurements or models"
         };
         anyhow!(not_read(&name, format!("{error}; {remedy}")))
     })?;
-    Ok(InputFile { text: text_of(&name, &bytes)?, name, is_of_experiment })
+    Ok(InputFile { text: text_of(&name, &bytes)?, name, is_of_experiment, runs: None })
 }
 
 /// Reads a file of new measurements: in a folder, those that were kept back, if any.
@@ -123,7 +141,7 @@ fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
             "it is an archive, perhaps an experiment that Extra-P saved: export it from there as JSON"
         }
         _ => {
-            "it is not text in UTF-8: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
+            "it is not text in UTF-8: give measurements as text, JSON, JSON Lines, CSV or profiles of Caliper, and convert CUBE files as `sintonia fit --help` says"
         }
     };
     let text = bounded_read::text(bytes).filter(|text| !text.contains('\0'));
@@ -159,17 +177,26 @@ impl InputFile {
             let remedy = "these are models: name the measurements that they were made of";
             return Err(anyhow!(not_read(&self.name, remedy)));
         }
-        let format = options.format.unwrap_or_else(|| Format::of(&self.text));
         let columns = options.columns();
-        let reading = if format == Format::Csv {
-            csv::read(&self.text, &columns)
+        let format = options.format.unwrap_or_else(|| Format::of(&self.text));
+        if format == Format::Csv && self.runs.is_none() {
+            return self.judge(csv::read(&self.text, &columns));
+        }
+        let is_of_runs = self.runs.is_some() || RunFiles::are_of(format);
+        let named = if is_of_runs {
+            Columns { parameters: None, region: None, ..columns.clone() }
         } else {
-            ensure_option!(
-                columns == Columns::default(),
-                "{} is not CSV, and only that has columns to name",
-                self.name
-            );
-            format.read(&self.text)
+            columns.clone()
+        };
+        ensure_option!(
+            named == Columns::default(),
+            "{} is not CSV, and only that has columns to name",
+            self.name
+        );
+        let reading = match &self.runs {
+            Some(runs) => runs.reading(&columns),
+            None if is_of_runs => format.runs(&self.text).reading(&columns),
+            None => format.read(&self.text),
         };
         self.judge(reading)
     }

@@ -146,6 +146,11 @@ fn as_json(outcome: &Outcome) -> Value {
     })
 }
 
+/// Returns an error without the sign of one that is not seen.
+fn shown(percent: f64) -> f64 {
+    if percent.abs() < 0.005 { 0.0 } else { percent }
+}
+
 fn as_csv(outcome: &Outcome) -> String {
     let names: Vec<String> = outcome.parameters.iter().map(|name| quoted(name)).collect();
     let mut text =
@@ -213,7 +218,7 @@ fn region(outcome: &Outcome, points: &[&Compared]) -> String {
     let table = table
         .right("MEASURED", |one| short(one.measured))
         .right("PREDICTED", |one| short(one.predicted.value))
-        .right("ERROR", |one| format!("{:+.2} %", one.error_percent()))
+        .right("ERROR", |one| format!("{:+.2} %", shown(one.error_percent())))
         .left("WITHIN", |one| if one.is_within() { "yes" } else { "no" });
     format!("{name}\n{table}")
 }

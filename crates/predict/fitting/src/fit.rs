@@ -226,20 +226,35 @@ impl<'a> Fitter<'a> {
             _ => Design::new(&points, &self.roles, &[]),
         };
         let problem = problem(&design, samples);
-        let single_errors = fit_pieces(model, &problem, samples, &self.roles, self.settings);
-        let values = samples.iter().map(|sample| sample.measured.value);
-        if !is_constant(samples) && ensemble::is_possible(&points, values) {
-            let foretelling = match self.foretelling.take() {
-                Some(known) if known.is_over(&points) => known,
-                _ => Foretelling::new(&points, &self.roles),
-            };
-            let region = Region { problem: &problem, samples, single_errors: &single_errors };
-            foretelling.average(model, &region, self.settings);
-            self.foretelling = Some(foretelling);
+        match self.foretelling(&points, samples) {
+            Some(foretelling) => {
+                // The interval is that of the average, which needs no draws of the formula.
+                let settings = Settings { n_draws: 0, ..self.settings.clone() };
+                let errors = fit_pieces(model, &problem, samples, &self.roles, &settings);
+                let region = Region { problem: &problem, samples, single_errors: &errors };
+                foretelling.average(model, &region, &settings);
+                self.foretelling = Some(foretelling);
+            }
+            None => {
+                fit_pieces(model, &problem, samples, &self.roles, self.settings);
+            }
         }
         let held_out = !design.holds_singles;
         self.design = Some(design);
         Ok(held_out)
+    }
+}
+
+impl Fitter<'_> {
+    /// Returns what is needed to average forms; `None` where the formula stands alone.
+    fn foretelling(&mut self, points: &[&[f64]], samples: &[Sample<'_>]) -> Option<Foretelling> {
+        let values = samples.iter().map(|sample| sample.measured.value);
+        if is_constant(samples) || !ensemble::is_possible(points, values) {
+            return None;
+        }
+        let known = self.foretelling.take().filter(|known| known.is_over(points));
+        let foretelling = known.unwrap_or_else(|| Foretelling::new(points, &self.roles));
+        foretelling.holds_any().then_some(foretelling)
     }
 }
 

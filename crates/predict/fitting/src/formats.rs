@@ -1,15 +1,23 @@
-//! Files of measurements: Extra-P's text, JSON and JSON Lines, those of Talpas, and CSV.
+//! Files of measurements: Extra-P's text, JSON and JSON Lines, those of Talpas, CSV, and the results of hyperfine, TALP
+//! and Caliper.
 //!
 //! Text in, measurements and problems out: a bad line costs only itself. Extra-P's formats
 //! are described in its `docs/file-formats.md`.
 
+mod caliper;
 pub mod csv;
 pub mod extrap_json;
 pub mod extrap_text;
+pub mod hyperfine;
 pub mod json_lines;
+mod json_objects;
+mod run;
+pub mod run_files;
+mod talp;
 
 use crate::measurements::Measurements;
 use csv::Columns;
+use run_files::RunFiles;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
@@ -96,6 +104,34 @@ pub enum Fault {
     /// An id that is not defined in the list of this name.
     #[error("nothing in `{0}` has the id {1}: correct it")]
     UnknownId(&'static str, i64),
+    /// Benchmarks without parameters.
+    #[error(
+        "the commands have no parameters with numbers: run hyperfine with `--parameter-scan` or \
+         `--parameter-list`"
+    )]
+    NoScan,
+    /// A run that records no numbers about itself.
+    #[error(
+        "the run records no number of processes and no size, perhaps because the file was cut off: record them, with \
+         Caliper by Adiak"
+    )]
+    NoSettings,
+    /// A profile without times.
+    #[error(
+        "the run has no times: measure with Caliper's `spot`, `hatchet-region-profile` or `runtime-report`"
+    )]
+    NoTimes,
+    /// A file of a folder that cannot be read.
+    #[error("it cannot be read: {0}")]
+    NotRead(String),
+    /// A file of another kind among those of runs.
+    #[error("the file is neither of Caliper nor of TALP: take it out of the folder")]
+    NotARun,
+    /// A line that is not a record of Caliper.
+    #[error(
+        "`{0}` is not a record of Caliper, such as `__rec=node,id=12,attr=10,data=64`: remove it"
+    )]
+    NotARecord(String),
     /// Text that is not JSON, or JSON of another shape.
     #[error("unexpected JSON: {0}")]
     Malformed(String),
@@ -132,6 +168,12 @@ pub enum Format {
     Talpas,
     /// A table with a heading.
     Csv,
+    /// Results of hyperfine.
+    Hyperfine,
+    /// Summaries of TALP, one for each run.
+    Talp,
+    /// Profiles of Caliper, one for each run.
+    Caliper,
 }
 
 impl Format {
@@ -145,11 +187,16 @@ impl Format {
             extrap_text::SECTIONS.iter().any(|name| first.split_whitespace().next() == Some(name));
         if is_section {
             Self::Text
+        } else if first.starts_with(caliper::RECORD) {
+            Self::Caliper
         } else if first.starts_with('{') {
             let is_whole = first.ends_with('}');
+            let member = first_member(text);
             match () {
                 () if is_whole && first.contains("\"params\"") => Self::JsonLines,
                 () if is_whole && first.contains("\"callpath\"") => Self::Talpas,
+                () if member == hyperfine::FIRST => Self::Hyperfine,
+                () if talp::FIRST.contains(&member) => Self::Talp,
                 () => Self::Json,
             }
         } else {
@@ -166,8 +213,24 @@ impl Format {
             Self::JsonLines => json_lines::read(text),
             Self::Talpas => json_lines::read_talpas(text),
             Self::Csv => csv::read(text, &Columns::default()),
+            Self::Hyperfine => hyperfine::read(text),
+            Self::Talp | Self::Caliper => self.runs(text).reading(&Columns::default()),
         }
     }
+
+    /// Reads the runs of a file of this format.
+    pub fn runs(self, text: &str) -> RunFiles {
+        let mut files = RunFiles::default();
+        files.add("", self, text);
+        files
+    }
+}
+
+/// Returns the name of the first member of a JSON object.
+fn first_member(text: &str) -> &str {
+    let inside = text.trim_start().trim_start_matches('{').trim_start();
+    let name = inside.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    name.map_or("", |(name, _)| name)
 }
 
 /// Byte order mark that some editors put at the start of a file.
@@ -321,5 +384,9 @@ mod tests {
         );
         check("p,n,value\n", Format::Csv);
         check("", Format::Csv);
+        check("{\n  \"results\": [\n", Format::Hyperfine);
+        check("{\n  \"dlbVersion\": \"3.5.0\",\n", Format::Talp);
+        check("{\"dlbVersion\": \"3.5.0\", \"Application\": {}}\n", Format::Talp);
+        check("__rec=node,id=12,attr=10,data=64,parent=3\n", Format::Caliper);
     }
 }

@@ -62,7 +62,7 @@ fn what_to_measure_next_is_named() {
     let words = "plan.toml -o out --dry-run --next 1 --target p=256";
     let next = said(&sandbox, words);
     check(&next, 0, "to narrow the interval at p = 256");
-    assert_eq!(next.output.matches("-n 32 ./solve").count(), 2, "{}", next.output);
+    assert_eq!(next.output.matches("-n 16 ./solve").count(), 2, "{}", next.output);
     let next = said(&sandbox, &format!("{words} --json")).json();
     let point = &next["next"]["points"][0];
     let ratio = |name: &str| point[name].as_f64().expect("a number");

@@ -7,7 +7,7 @@ use crate::solve::dot;
 const N_MIXED_MAX: usize = 4;
 /// Ridge of the curvature, and of what is only kept determined.
 const RIDGE_CURVATURE: f64 = 0.5;
-const RIDGE_NONE: f64 = 1e-4;
+const RIDGE_NONE: f64 = 1e-2;
 
 /// Returns the number of coefficients of a curve.
 pub(super) const fn n_features(n_parameters: usize) -> usize {

@@ -45,7 +45,12 @@ impl Foretelling {
         self.points.iter().eq(points.iter().copied())
     }
 
-    /// Averages the model's formula with other forms, where any values could be held out.
+    /// Returns whether any values could be held out.
+    pub(super) const fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Averages the model's formula with other forms.
     pub(super) fn average(
         &self,
         model: &mut FittedModel,
@@ -53,9 +58,6 @@ impl Foretelling {
         settings: &Settings,
     ) {
         let Region { problem, samples, single_errors } = *region;
-        if self.held.is_empty() {
-            return;
-        }
         let is_whole = model.pieces.len() == 1;
         let foretold = self.held.iter().zip(&self.designs).map(|(held, design)| {
             let said =

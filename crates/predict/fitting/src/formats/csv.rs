@@ -2,13 +2,15 @@
 //!
 //! Each row is one repetition. Cells are separated by commas, semicolons or tabs, whichever is most frequent in the
 //! heading; a cell in double quotes may contain the separator. The purpose of a column is known by its name and its cells
-//! (`columns`), or given by the user.
+//! (`columns`), or given by the user. Cells of columns with a unit become seconds and bytes (`units`).
 
 mod columns;
+mod units;
 
-use super::{BYTE_ORDER_MARK, Fault, Reading, check_times, number};
+use super::{BYTE_ORDER_MARK, Fault, Reading, check_names, check_times, number};
 use crate::measurements::{Measurements, MeasurementsBuilder};
 use columns::Places;
+use units::Unit;
 
 /// Columns to read, where their names do not reveal their purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +24,9 @@ pub struct Columns {
     /// Column of the metric; by default `metric`, if present.
     pub metric: Option<String>,
 }
+
+/// Metric of a time with a unit that is converted.
+const TIME: &str = "time";
 
 /// Line index, from 0, and cells of a row.
 type Row = (usize, Vec<String>);
@@ -43,9 +48,13 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
         Ok(places) => places,
         Err(fault) => return fault.at_line(idx).into(),
     };
-    let names = places.parameters.iter().map(|idx| heading[*idx].clone()).collect();
+    let name = |idx: &usize| units::without(&heading[*idx]).to_owned();
+    let names: Vec<String> = places.parameters.iter().map(name).collect();
+    if let Err(fault) = check_names(&names) {
+        return fault.at_line(idx).into();
+    }
     let mut builder = MeasurementsBuilder::of(names);
-    let metric = heading[places.values[0]].as_str();
+    let metric = metric(&heading[places.values[0]]);
     let mut problems = Vec::new();
     for (idx, row) in &rows {
         let taken =
@@ -53,6 +62,11 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
         problems.extend(taken.err().map(|fault| fault.at_line(*idx)));
     }
     Reading { measured: builder.measured, problems, notes: places.notes(&heading) }
+}
+
+/// Returns the metric of a value column.
+fn metric(heading: &str) -> &str {
+    Unit::of(heading).map_or(heading, |unit| if unit.is_time { TIME } else { unit.name })
 }
 
 /// Rejects a row with more cells than the heading: which of them are surplus is not known.
@@ -73,14 +87,14 @@ fn take(
         let name = || Fault::Missing(format!("column {}", idx + 1));
         row.get(*idx).map(String::as_str).ok_or_else(name)
     };
-    let at =
-        places.parameters.iter().map(|idx| number(cell(idx)?)).collect::<Result<Vec<_>, _>>()?;
+    let in_base_unit = |idx: &usize| Ok(number(cell(idx)?)? * places.factors[*idx]);
+    let at = places.parameters.iter().map(in_base_unit).collect::<Result<Vec<_>, _>>()?;
     let region = places.region.iter().map(cell).collect::<Result<Vec<_>, _>>()?.join("->");
     let metric = places.metric.as_ref().map_or(Ok(otherwise), cell)?;
     // A repetition missing at the end of a row is left out alone.
     let (first, more) = places.values.split_first().expect("there is a value");
-    let more = more.iter().filter_map(|idx| number(row.get(*idx)?).ok());
-    let values: Vec<f64> = std::iter::once(number(cell(first)?)?).chain(more).collect();
+    let more = more.iter().filter_map(|idx| in_base_unit(idx).ok());
+    let values: Vec<f64> = std::iter::once(in_base_unit(first)?).chain(more).collect();
     check_times(metric, &values)?;
     measured.add(&region, metric, &at, &values);
     Ok(())
@@ -171,6 +185,30 @@ mod tests {
         assert_eq!(read(text, &columns).measured, expected);
         let missing = Columns { value: Some("time".into()), ..Columns::default() };
         assert_eq!(read(text, &missing).problems, [Fault::Missing("time".into()).at_line(0)]);
+    }
+
+    #[test]
+    fn units_are_converted() {
+        let text = "size [MiB],p,time [ms]\n2,4,1500\n";
+        let mut expected = Measurements::of(vec!["size".into(), "p".into()]);
+        expected.add("", "time", &[2_097_152.0, 4.0], &[1.5]);
+        let reading = read(text, &Columns::default());
+        assert_eq!(reading.measured, expected);
+        let notes = [
+            "column `size [MiB]` is read as `size` in bytes",
+            "column `time [ms]` is read as `time` in seconds",
+        ];
+        assert_eq!(reading.notes, notes);
+        for (parameter, value) in [("size", "time"), ("size [MiB]", "time [ms]")] {
+            let parameters = Some(vec![parameter.to_owned(), "p".to_owned()]);
+            let columns =
+                Columns { parameters, value: Some(value.to_owned()), ..Columns::default() };
+            assert_eq!(read(text, &columns).measured, expected);
+        }
+        let twice = read("size [MiB],size_kb,p,time\n2,4,1,1\n", &Columns::default());
+        assert_eq!(twice.problems, [Fault::NamedTwice("size".into()).at_line(0)]);
+        let negative = read("p,solve_us\n1,-2\n", &Columns::default());
+        assert_eq!(negative.problems.len(), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod accuracy;
 mod breakpoints;
 mod curves;
+mod formats_of_others;
 mod laws;
 mod models;
 mod samples;

@@ -4,7 +4,8 @@
 //! named like a prediction, an error or a repetition number are left out, as is one that is equivalent to
 //! another. All others are parameters. Guesses are reported ([`Places::notes`]).
 
-use super::{Columns, Row};
+use super::units::{self, Unit};
+use super::{Columns, Row, metric};
 use crate::formats::{Fault, TIMES, check_names, number, plain};
 use std::collections::HashMap;
 
@@ -16,6 +17,8 @@ pub(super) struct Places {
     /// Columns whose cells, joined, name the region.
     pub(super) region: Vec<usize>,
     pub(super) metric: Option<usize>,
+    /// Seconds, bytes or numbers in one unit of each column.
+    pub(super) factors: Vec<f64>,
     /// Columns that are not used, and the reasons.
     left_out: Vec<(usize, String)>,
     /// Columns taken for the region because of their cells: index, first cell that is not a number, and its line.
@@ -48,7 +51,12 @@ impl Places {
         }
         let named = |name: &String| {
             let found = heading.iter().position(|other| other == name);
-            found.ok_or_else(|| Fault::Missing(name.clone()))
+            let plain = || {
+                heading
+                    .iter()
+                    .position(|other| units::without(other) == name || metric(other) == name)
+            };
+            found.or_else(plain).ok_or_else(|| Fault::Missing(name.clone()))
         };
         let wished = |name: &Option<String>, customs: &[&str]| match name {
             Some(name) => named(name).map(Some),
@@ -93,7 +101,9 @@ impl Places {
             None => parameters(heading, rows, numbers, &mut left_out),
         };
         check_names(parameters.iter().map(|idx| &heading[*idx]))?;
-        Ok(Self { parameters, values, region, metric, left_out, words, is_value_guessed })
+        let factor = |name: &String| Unit::of(name).map_or(1.0, |unit| unit.factor);
+        let factors = heading.iter().map(factor).collect();
+        Ok(Self { parameters, values, region, metric, factors, left_out, words, is_value_guessed })
     }
 
     /// Returns the guesses, as sentences.
@@ -109,6 +119,14 @@ impl Places {
         notes.extend(self.left_out.iter().map(one));
         if let Some(value) = self.values.first().filter(|_| self.is_value_guessed) {
             notes.push(format!("column `{}` is taken for the measured value", heading[*value]));
+        }
+        for idx in self.parameters.iter().chain(&self.values) {
+            if let Some(unit) = Unit::of(&heading[*idx]) {
+                let heading = &heading[*idx];
+                let is_value = self.values.contains(idx);
+                let name = if is_value { metric(heading) } else { unit.name };
+                notes.push(format!("column `{heading}` is read as `{name}` in {}", unit.base()));
+            }
         }
         notes
     }
@@ -182,7 +200,10 @@ fn value(heading: &[String], numbers: &[usize]) -> Option<(usize, bool)> {
     if let Some(idx) = customary {
         return Some((idx, false));
     }
-    let has_unit = |idx: &usize| plain(&heading[*idx]) != heading[*idx].to_lowercase();
+    let is_size = |name: &str| Unit::of(name).is_some_and(|unit| !unit.is_time);
+    let has_unit = |idx: &usize| {
+        plain(&heading[*idx]) != heading[*idx].to_lowercase() && !is_size(&heading[*idx])
+    };
     let with_unit: Vec<usize> = measured.iter().copied().filter(has_unit).collect();
     match with_unit[..] {
         [only] => Some((only, false)),
@@ -259,7 +280,8 @@ mod tests {
         check("p,n,Time (s)\n1,2,3", &["p", "n"], "Time (s)", &[""], 0);
         check("p,x\n1,2", &["p"], "x", &[""], 0);
         check("p,n,x\n1,2,3", &["p", "n"], "x", &[""], 1);
-        check("p,rep,time_ms\n1,1,3\n1,2,3", &["p"], "time_ms", &[""], 1);
+        check("p,rep,time_ms\n1,1,3\n1,2,3", &["p"], "time", &[""], 2);
+        check("p,size [MiB],solve (us)\n1,2,3", &["p", "size"], "time", &[""], 2);
         check(
             "case,p,predicted_s,measured_s\nS1,3,2,3\nS2/3,3,2,3",
             &["p"],
