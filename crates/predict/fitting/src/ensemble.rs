@@ -60,6 +60,8 @@ const SHARPEST: f64 = 3.0;
 /// The same where it lies within all of them, and how much more errors at single points count there.
 const WEIGHT_FOLDS_WITHIN: f64 = 0.25;
 const SINGLES_WITHIN: f64 = 4.0;
+/// How much more a formula in pieces counts beforehand: where a break was found, no other form describes both sides.
+const PRIOR_OF_PIECES: f64 = 10.0;
 /// Largest distance of a form from the median of all, in natural logarithms.
 const APART_MAX: f64 = 0.7;
 
@@ -282,6 +284,8 @@ pub(crate) struct Curve<'a> {
     pub(crate) held: &'a [Held],
     /// What the formula foretold at the held-out points of each of `held`, in natural logarithms.
     pub(crate) formula: Vec<Vec<Option<f64>>>,
+    /// Whether the formula has several pieces.
+    pub(crate) is_in_pieces: bool,
     /// Standard deviation of repetitions, as a share.
     pub(crate) scatter: f64,
     /// Errors of the formula at single points, each held out in turn, as shares.
@@ -324,12 +328,9 @@ pub(crate) fn ensemble(curve: Curve<'_>, columns: &Columns<'_>) -> (Ensemble, f6
         for fold in &folds {
             misses[fold.parameter_idx] += miss(fold.errors[idx].powi(2), small);
         }
-        Form {
-            prior: kind.prior(trend),
-            kind,
-            misses,
-            single_miss: miss(squares[idx], small_single),
-        }
+        let of_pieces = if idx == 0 && curve.is_in_pieces { PRIOR_OF_PIECES } else { 1.0 };
+        let single_miss = miss(squares[idx], small_single);
+        Form { prior: of_pieces * kind.prior(trend), kind, misses, single_miss }
     };
     let forms: Vec<Form> = forms.into_iter().enumerate().map(of_kind).collect();
     let mut n_held = vec![0.0; n_parameters];

@@ -70,6 +70,7 @@ impl Foretelling {
             kinds: FormKind::all(&self.roles),
             formula: foretold.collect(),
             held: &self.held,
+            is_in_pieces: !is_whole,
             scatter: mean(samples.iter().map(|sample| sample.measured.spread)),
             single_errors,
         };
