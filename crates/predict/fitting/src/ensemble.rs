@@ -44,6 +44,9 @@ const ERROR_LEAST: f64 = 1e-6;
 const ERROR_MAX: f64 = 2.0;
 /// Weight of errors along parameters in which the asked point lies within the measured ones.
 const WEIGHT_WITHIN: f64 = 0.5;
+/// The same where it lies within all of them, and how much more errors at single points count there.
+const WEIGHT_ALL_WITHIN: f64 = 0.25;
+const SINGLES_WITHIN: f64 = 4.0;
 /// Number of points whose errors, each held out in turn, weigh as much as the error at one held-out value; and the largest
 /// weight.
 const N_SINGLES: f64 = 32.0;
@@ -57,11 +60,10 @@ const ERROR_GOOD: f64 = 0.1;
 /// How much more, for each factor e, and at most.
 const SHARPER: f64 = 1.0;
 const SHARPEST: f64 = 3.0;
-/// The same where it lies within all of them, and how much more errors at single points count there.
-const WEIGHT_FOLDS_WITHIN: f64 = 0.25;
-const SINGLES_WITHIN: f64 = 4.0;
 /// How much more a formula in pieces counts beforehand: where a break was found, no other form describes both sides.
 const PRIOR_OF_PIECES: f64 = 10.0;
+/// Largest number in a file from which weights are calculated: with larger ones they would overflow.
+pub(crate) const LARGEST: f64 = 1e9;
 /// Largest distance of a form from the median of all, in natural logarithms.
 const APART_MAX: f64 = 0.7;
 
@@ -125,10 +127,10 @@ pub(crate) struct Average {
 }
 
 impl Ensemble {
-    /// Averages the forms at a point; `formula` is the value of the formula there, if it has one.
+    /// Averages the forms at a point; `formula` is the value of the formula there, if it has one, and `unsure` its deviation
+    /// there beyond that of other points, as a share.
     ///
     /// `None` where the point has no logarithm or no form has a value.
-    /// `unsure` is the deviation of the formula there beyond that of other points, as a share.
     pub(crate) fn average(&self, at: &[f64], formula: Option<f64>, unsure: f64) -> Option<Average> {
         let here = self.here(at, formula)?;
         let mean = here.mean();
@@ -192,8 +194,9 @@ impl Ensemble {
         if self.forms.is_empty() || self.forms.iter().any(|form| form.fault(n_parameters)) {
             return Some("a form has the wrong number of parameters");
         }
-        let is_wrong = |number: &f64| *number < 0.0 || !number.is_finite();
-        let mut numbers = self.drift.iter().chain(&self.n_held).chain([&self.noise, &self.doubt]);
+        let is_wrong = |number: &f64| !(0.0..=LARGEST).contains(number);
+        let of_all = [&self.noise, &self.doubt, &self.singles_weight];
+        let mut numbers = self.drift.iter().chain(&self.n_held).chain(of_all);
         (is_short(&self.drift) || is_short(&self.n_held) || numbers.any(is_wrong))
             .then_some("its uncertainty is not a positive number")
     }
@@ -225,7 +228,7 @@ impl<'a> Weighing<'a> {
     /// Returns the logarithms of the weights of forms, up to a constant.
     fn ln_weights(&self, indices: &[usize], beyond: &[f64]) -> Vec<f64> {
         let is_within = beyond.iter().all(|far| *far <= 0.0);
-        let elsewhere = if is_within { WEIGHT_FOLDS_WITHIN } else { WEIGHT_WITHIN };
+        let elsewhere = if is_within { WEIGHT_ALL_WITHIN } else { WEIGHT_WITHIN };
         let along: Vec<f64> =
             beyond.iter().map(|far| if 0.0 < *far { 1.0 } else { elsewhere }).collect();
         let singles_weight =

@@ -119,6 +119,31 @@ mod tests {
         assert!(said.contains("write it again with `sintonia fit`"), "{said}");
     }
 
+    /// Numbers with which weights overflow would end a program that asks the model while it runs.
+    #[test]
+    fn an_average_whose_weights_overflow_is_refused() {
+        let mut measured = Measurements::of(vec!["p".into()]);
+        for p in [1.0, 2.0, 4.0, 8.0] {
+            measured.add("a", "time", &[p], &[8.0 / p + 1.0]);
+        }
+        let model = fit(&measured, &Settings::default()).remove(0).unwrap();
+        assert!(model.check().is_ok());
+        type Damage = fn(&mut crate::Ensemble);
+        let damages: [Damage; 6] = [
+            |it| it.forms[1].misses[0] = 1e300,
+            |it| it.forms[0].prior = 0.0,
+            |it| it.singles_weight = -1.0,
+            |it| it.drift.clear(),
+            |it| it.values[0] = -1.0,
+            |it| it.forms.clear(),
+        ];
+        for damage in damages {
+            let mut damaged = model.clone();
+            damage(damaged.ensemble.as_mut().unwrap());
+            assert!(damaged.check().is_err(), "{damaged:?}");
+        }
+    }
+
     /// A damaged file of models was evaluated as if it were intact: indices out of range gave NaN, other damage wrong numbers.
     #[test]
     fn a_model_whose_parts_do_not_fit_together_is_refused() {

@@ -2,7 +2,7 @@
 
 pub use super::divided::DividedPart;
 use super::{
-    ERROR_MAX,
+    ERROR_MAX, LARGEST,
     divided::divided,
     mean_square,
     observed::{Observed, Trend},
@@ -222,13 +222,10 @@ impl FormKind {
 
 impl Form {
     pub(crate) fn fault(&self, n_parameters: usize) -> bool {
+        let is_usual = |number: &f64| number.abs() <= LARGEST;
         self.misses.len() != n_parameters
             || self.prior <= 0.0
-            || !self
-                .misses
-                .iter()
-                .chain([&self.single_miss, &self.prior])
-                .all(|miss| miss.is_finite())
+            || !self.misses.iter().chain([&self.single_miss, &self.prior]).all(is_usual)
             || self.kind.fault(n_parameters)
     }
 }
