@@ -6,8 +6,8 @@
 //! each parameter and foretells them. A form's weight falls with its errors there, mostly along those parameters
 //! in which the asked point lies beyond the measured ones.
 //!
-//! The value is the weighted mean of the logarithms; a form more than [`APART_MAX`] from the median of all counts as if
-//! it lay there. The interval is one of Student's distribution with four degrees of freedom. Its variance adds up
+//! The value is the weighted mean of the logarithms; a form far from the median of all is moved toward it
+//! (`weights`). The interval is one of Student's distribution with four degrees of freedom. Its variance adds up
 //! noise, the disagreement of the forms, and the distance from the measured points, in units of the errors at the values
 //! held out. The constants were fitted to measured curves and made ones (`experiments/pred-real`).
 //!
@@ -22,8 +22,8 @@ mod non_negative;
 mod observed;
 mod powers;
 mod sum;
+mod weights;
 
-use crate::solve::dot;
 use fold::Fold;
 pub(crate) use fold::{Held, held_out};
 pub use form::{DividedPart, Form, FormKind};
@@ -31,6 +31,7 @@ use observed::{Observed, Trend};
 use serde::{Deserialize, Serialize};
 use statistics::median;
 pub(crate) use sum::Columns;
+use weights::{Here, Weighing};
 
 /// Fewest points of which an ensemble is made.
 const N_POINTS_MIN: usize = 3;
@@ -42,30 +43,14 @@ const ERROR_SMALL: f64 = 0.015;
 const ERROR_LEAST: f64 = 1e-6;
 /// A larger error of a form than this, in natural logarithms, counts as this one.
 const ERROR_MAX: f64 = 2.0;
-/// Weight of errors along parameters in which the asked point lies within the measured ones.
-const WEIGHT_WITHIN: f64 = 0.5;
-/// The same where it lies within all of them, and how much more errors at single points count there.
-const WEIGHT_ALL_WITHIN: f64 = 0.25;
-const SINGLES_WITHIN: f64 = 4.0;
 /// Number of points whose errors, each held out in turn, weigh as much as the error at one held-out value; and the largest
 /// weight.
 const N_SINGLES: f64 = 32.0;
 const SINGLES_MOST: f64 = 1.0;
-/// A form whose error at single points is more than this many times that of the best one does not describe what was
-/// measured; and the exponent by which its weight falls from there.
-const GROSS: f64 = 3.0;
-const GROSS_COST: f64 = 3.0;
-/// Errors of the best form below this one make weights differ more: it has been right where nothing was measured.
-const ERROR_GOOD: f64 = 0.1;
-/// How much more, for each factor e, and at most.
-const SHARPER: f64 = 1.0;
-const SHARPEST: f64 = 3.0;
 /// How much more a formula in pieces counts beforehand: where a break was found, no other form describes both sides.
 const PRIOR_OF_PIECES: f64 = 10.0;
 /// Largest number in a file from which weights are calculated: with larger ones they would overflow.
 pub(crate) const LARGEST: f64 = 1e9;
-/// Largest distance of a form from the median of all, in natural logarithms.
-const APART_MAX: f64 = 0.7;
 
 /// Noise that is assumed beforehand, as a share, and how many points that counts as.
 const NOISE_BEFOREHAND: f64 = 0.17;
@@ -199,82 +184,6 @@ impl Ensemble {
         let mut numbers = self.drift.iter().chain(&self.n_held).chain(of_all);
         (is_short(&self.drift) || is_short(&self.n_held) || numbers.any(is_wrong))
             .then_some("its uncertainty is not a positive number")
-    }
-}
-
-/// What the forms say at one point.
-struct Here {
-    /// Index of the form, weight, and logarithm of the value, not too far from the others.
-    sayings: Vec<(usize, f64, f64)>,
-    /// Logarithms of the values as they are.
-    raw: Vec<f64>,
-    middle: f64,
-    /// Distance beyond the measured points, in natural logarithms, along each parameter.
-    beyond: Vec<f64>,
-}
-
-/// What the weights follow from.
-struct Weighing<'a> {
-    forms: &'a [Form],
-    n_held: &'a [f64],
-    singles_weight: f64,
-}
-
-impl<'a> Weighing<'a> {
-    const fn of(forms: &'a [Form], n_held: &'a [f64], singles_weight: f64) -> Self {
-        Self { forms, n_held, singles_weight }
-    }
-
-    /// Returns the logarithms of the weights of forms, up to a constant.
-    fn ln_weights(&self, indices: &[usize], beyond: &[f64]) -> Vec<f64> {
-        let is_within = beyond.iter().all(|far| *far <= 0.0);
-        let elsewhere = if is_within { WEIGHT_ALL_WITHIN } else { WEIGHT_WITHIN };
-        let along: Vec<f64> =
-            beyond.iter().map(|far| if 0.0 < *far { 1.0 } else { elsewhere }).collect();
-        let singles_weight =
-            if is_within { SINGLES_WITHIN * self.singles_weight } else { self.singles_weight };
-        let missed = |idx: &usize| {
-            let form = &self.forms[*idx];
-            dot(&along, &form.misses) + singles_weight * form.single_miss
-        };
-        let least = indices.iter().map(missed).fold(f64::INFINITY, f64::min);
-        let n = dot(&along, self.n_held) + singles_weight;
-        let error = (0.5 * least / n).exp();
-        let sharpness = (1.0 + SHARPER * (ERROR_GOOD / error).ln()).clamp(1.0, SHARPEST);
-        let single = |idx: &usize| 0.5 * self.forms[*idx].single_miss;
-        let best = indices.iter().map(single).fold(f64::INFINITY, f64::min);
-        let gross = |idx: &usize| (single(idx) - best - GROSS.ln()).max(0.0);
-        let strength = GROSS_COST * (self.singles_weight / SINGLES_MOST).min(1.0);
-        let ln_weight = |idx: &usize| {
-            self.forms[*idx].prior.ln() - 0.5 * sharpness * missed(idx) - strength * gross(idx)
-        };
-        indices.iter().map(ln_weight).collect()
-    }
-}
-
-impl Here {
-    fn of(said: &[Option<f64>], weighing: &Weighing<'_>, beyond: Vec<f64>) -> Option<Self> {
-        let raw: Vec<f64> = said.iter().copied().flatten().collect();
-        let middle = median(raw.iter().copied())?;
-        let indices: Vec<usize> = (0..said.len()).filter(|idx| said[*idx].is_some()).collect();
-        let ln_weights = weighing.ln_weights(&indices, &beyond);
-        let top = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let weights: Vec<f64> = ln_weights.iter().map(|weight| (weight - top).exp()).collect();
-        let sum: f64 = weights.iter().sum();
-        // A form that alone has foretold well may be far from the others.
-        let near = |value: f64, weight: f64| {
-            let apart = APART_MAX / (1.0 - weight * weight).max(1e-3);
-            value.clamp(middle - apart, middle + apart)
-        };
-        let sayings = indices.iter().zip(&weights).zip(&raw).map(|((idx, weight), value)| {
-            let weight = weight / sum;
-            (*idx, weight, near(*value, weight))
-        });
-        Some(Self { sayings: sayings.collect(), raw, middle, beyond })
-    }
-
-    fn mean(&self) -> f64 {
-        self.sayings.iter().map(|(_, weight, value)| weight * value).sum()
     }
 }
 
