@@ -15,8 +15,9 @@ const REUSED_AFTER_S: f64 = 2.0;
 pub(super) struct FromKernel {
     pub(super) modules: ExecutableMappings,
     pub(super) usage: UsageReader,
-    /// State of threads that were asked for in the last report of the living process.
-    states: Vec<(u32, ThreadState)>,
+    /// Threads that were asked for in the last report of the living process: whether they were stopped then, and the state to
+    /// tell when it has ended.
+    states: Vec<(u32, bool, ThreadState)>,
 }
 
 impl FromKernel {
@@ -28,14 +29,29 @@ impl FromKernel {
     pub(super) fn keep_states(&mut self, report: &mut ProcessReport) {
         let threads = report.threads.iter_mut();
         if !report.gone {
-            self.states = threads.filter_map(|thread| Some((thread.idx, thread.state?))).collect();
+            let before = std::mem::take(&mut self.states);
+            self.states =
+                threads.filter_map(|thread| last(&before, thread.idx, thread.state)).collect();
         } else if !report.finalizing {
             for thread in threads {
-                let last = self.states.iter().find(|(idx, _)| *idx == thread.idx);
-                thread.state = last.map(|(_, state)| *state);
+                let last = self.states.iter().find(|(idx, ..)| *idx == thread.idx);
+                thread.state = last.map(|(.., state)| *state);
             }
         }
     }
+}
+
+/// Returns the state to keep of a thread; a thread that was stopped in the report before runs for a moment when a signal ends it.
+fn last(
+    before: &[(u32, bool, ThreadState)],
+    idx: u32,
+    now: Option<ThreadState>,
+) -> Option<(u32, bool, ThreadState)> {
+    let known = before.iter().find(|(other, ..)| *other == idx);
+    let was_stopped = known.is_some_and(|(_, is_stopped, _)| *is_stopped);
+    let is_stopped = now == Some(ThreadState::Stopped);
+    let kept = if was_stopped { Some(ThreadState::Stopped) } else { now };
+    Some((idx, is_stopped, kept?))
 }
 
 /// Returns the state of a thread.
@@ -45,6 +61,7 @@ pub(super) fn state(pid: u32, tid: u32) -> Option<ThreadState> {
     match stat.rsplit_once(')')?.1.trim_start().chars().next()? {
         'R' => Some(ThreadState::Running),
         'T' | 't' => Some(ThreadState::Stopped),
+        'Z' | 'X' => None,
         _ => Some(ThreadState::Sleeping),
     }
 }
