@@ -104,7 +104,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         return result(&dry_run(&prepared, &journal, next.as_ref(), options.json)?);
     }
     let mut folder = Folder::open(&dir, &prepared.plan, options.fresh)?;
-    if let Some(next) = next::of_folder(&options.next, &prepared, &folder)? {
+    let chosen = NextPoints::choose(&options.next, &prepared, &folder.journal, &folder.dir)?;
+    if let Some(next) = chosen {
         prepared.only = Some(next.indices());
         if !options.json {
             result(&(next.text() + "\n"))?;

@@ -1,6 +1,6 @@
 //! `--next`: of the plan's points, those that would narrow the interval at a target most.
 
-use super::{Folder, MEASURED, Prepared};
+use super::{MEASURED, Prepared};
 use anyhow::Context;
 use clap::Args;
 use display::table::Table;
@@ -215,13 +215,4 @@ fn measured(dir: &Path) -> anyhow::Result<Option<(Vec<String>, Series)>> {
 fn in_words(parameters: &Parameters) -> String {
     let one = |(name, value): (&String, &f64)| format!("{name} = {value}");
     parameters.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// Chooses points for an experiment in this folder, if that is asked for.
-pub(super) fn of_folder(
-    options: &NextOptions,
-    prepared: &Prepared,
-    folder: &Folder,
-) -> anyhow::Result<Option<NextPoints>> {
-    NextPoints::choose(options, prepared, &folder.journal, &folder.dir)
 }
