@@ -164,8 +164,12 @@ fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
 fn line(done: &CompletedRun, measured: &Measurement) -> String {
     let params = done.params.iter().map(|(name, value)| (name.clone(), json_number(*value)));
     let params: Map<String, Value> = params.collect();
-    let Measurement { callpath, metric, value } = measured;
-    let line = json!({ "params": params, "callpath": callpath, "metric": metric, "value": value });
+    let Measurement { callpath, metric, value, samples } = measured;
+    let mut line =
+        json!({ "params": params, "callpath": callpath, "metric": metric, "value": value });
+    if let Some(samples) = samples {
+        line["samples"] = json!(samples);
+    }
     format!("{line}\n")
 }
 

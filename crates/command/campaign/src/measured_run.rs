@@ -4,11 +4,13 @@
 use anyhow::{Context, bail};
 use events::{ProbePoint, RecordKind};
 use experiment::Measurement;
+use experiment::call_paths::{self, SampledPath};
 use experiment::regions::{
     FunctionBoundary, FunctionShare, SiteTime, TimelineMpiCall, inside, measurements,
 };
+use run_record::sample_file::SEPARATOR;
 use run_record::summary::{CallSite, RankTotals};
-use run_record::{Event, FunctionEvent, RunRecord, Summary, TableError};
+use run_record::{Event, FunctionEvent, RunRecord, SampleRow, Summary, TableError};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,11 +47,33 @@ pub(super) fn read_measurements(
         take_functions(&mut parts, &record, &places)?;
     }
     parts.sort_by_key(|part| (part.rank, order(&part.place)));
-    Ok(RunMeasurements {
-        elapsed_s: summary.elapsed_s,
-        mpi: summary.mpi.clone(),
-        measurements: measurements(&parts, summary.elapsed_s),
-    })
+    let mut measurements = measurements(&parts, summary.elapsed_s);
+    if !with_functions {
+        let blocked_s: Vec<f64> = summary
+            .ranks
+            .iter()
+            .map(|rank| rank.usage.as_ref().map_or(0.0, |it| it.compute_blocked_s))
+            .collect();
+        let sampled = sampled_paths(&record, &places)?;
+        measurements.extend(call_paths::measurements(&parts, &sampled, &blocked_s));
+    }
+    Ok(RunMeasurements { elapsed_s: summary.elapsed_s, mpi: summary.mpi.clone(), measurements })
+}
+
+/// Reads the samples of all ranks; those in calls whose place is unknown are left out.
+fn sampled_paths(record: &RunRecord, places: &Places) -> anyhow::Result<Vec<SampledPath>> {
+    let rows = record.read_samples()?;
+    let path = |row: &SampleRow| {
+        let place = row.call_site.and_then(|site| places.labels.get(&site).cloned());
+        let is_left_out = row.call_site.is_some() && place.is_none();
+        (!is_left_out).then_some(SampledPath {
+            rank: *places.ranks.get(&(row.world, row.rank))?,
+            functions: row.call_path.split(SEPARATOR).map(str::to_owned).collect(),
+            place,
+            samples: row.samples,
+        })
+    };
+    Ok(rows.iter().filter_map(path).collect())
 }
 
 /// Checks that the run was observed completely; otherwise its measurements would be wrong.
@@ -82,13 +106,16 @@ struct Places {
 
 impl Places {
     fn of(summary: &Summary) -> Self {
+        let mut n_alike: HashMap<String, usize> = HashMap::new();
+        let mut sites: Vec<&CallSite> = summary.call_sites.iter().collect();
+        sites.sort_by_key(|site| site.place.offset);
         let label =
-            |site: &CallSite| Some((u32::try_from(site.id).ok()?, report::call_label(site)));
+            |site: &CallSite| Some((u32::try_from(site.id).ok()?, label(site, &mut n_alike)));
         let rank = |(idx, rank): (usize, &RankTotals)| {
             Some(((u32::try_from(rank.world).ok()?, rank.rank), idx))
         };
         Self {
-            labels: summary.call_sites.iter().filter_map(label).collect(),
+            labels: sites.into_iter().filter_map(label).collect(),
             ranks: summary.ranks.iter().enumerate().filter_map(rank).collect(),
         }
     }
@@ -96,6 +123,18 @@ impl Places {
     fn label(&self, site: Option<u32>) -> &str {
         site.and_then(|site| self.labels.get(&site)).map_or(PLACE_UNKNOWN, String::as_str)
     }
+}
+
+/// Returns `heat.c:12 MPI_Recv`, or `exchange MPI_Recv` without lines; further ones in a function are numbered.
+fn label(site: &CallSite, n_alike: &mut HashMap<String, usize>) -> String {
+    if !site.place.file.is_empty() || site.place.function.is_empty() {
+        return report::call_label(site);
+    }
+    let function = &site.place.function;
+    let n = n_alike.entry(format!("{function} {}", site.operation)).or_default();
+    *n += 1;
+    let number = if *n == 1 { String::new() } else { format!("#{n}") };
+    format!("{function}{number} {}", site.operation)
 }
 
 /// Key that sorts places by file and line, so that regions come as in the source.

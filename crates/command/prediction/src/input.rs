@@ -43,7 +43,25 @@ pub(crate) struct InputOptions {
     /// Column of the metric, with CSV; by default `metric`
     #[arg(long, value_name = "COLUMN")]
     metric_column: Option<String>,
+    /// Regions of an experiment: call paths of the program's functions, or MPI call sites with the computation before
+    /// them; by default call paths, where there are enough samples
+    #[arg(long, value_name = "REGIONS", value_parser = one_of(&KINDS))]
+    by: Option<Kind>,
 }
+
+/// Kind of the regions of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Call paths of functions, and MPI calls.
+    CallPath,
+    /// MPI call sites with the computation before them.
+    CallSite,
+}
+
+const KINDS: [(&str, &str, Kind); 2] = [
+    ("call-path", "Functions by their callers, and MPI calls", Kind::CallPath),
+    ("call-site", "MPI calls with the computation before them", Kind::CallSite),
+];
 
 /// Formats of measurements.
 const FORMATS: [(&str, &str, Format); 8] = [
@@ -173,6 +191,18 @@ impl InputFile {
     /// # Errors
     /// If nothing of it can be used, or options do not belong to its format.
     pub(crate) fn measured(&self, options: &InputOptions) -> anyhow::Result<Measurements> {
+        self.measured_for(options, None)
+    }
+
+    /// Measurements of the file in the regions of these models, as far as it has them.
+    ///
+    /// # Errors
+    /// As [`InputFile::measured`].
+    pub(crate) fn measured_for(
+        &self,
+        options: &InputOptions,
+        models: Option<&ModelFile>,
+    ) -> anyhow::Result<Measurements> {
         if self.is_of_models() {
             let remedy = "these are models: name the measurements that they were made of";
             return Err(anyhow!(not_read(&self.name, remedy)));
@@ -198,7 +228,11 @@ impl InputFile {
             None if is_of_runs => format.runs(&self.text).reading(&columns),
             None => format.read(&self.text),
         };
-        self.judge(reading)
+        if options.by == Some(Kind::CallSite) {
+            return self.judge(reading);
+        }
+        let known = models.map(|file| file.models.iter().map(|it| &it.region[..]).collect());
+        self.judge(reading.by_call_path(known.as_ref()))
     }
 
     fn judge(&self, reading: Reading) -> anyhow::Result<Measurements> {

@@ -68,9 +68,9 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let file = input::models(&options.models, &[])?;
     let names = file.parameters();
     let columns = options.reading.clone().with_parameters(&names);
-    let measured = match text.measured(&columns) {
+    let measured = match text.measured_for(&columns, Some(&file)) {
         Ok(measured) => measured,
-        Err(_) => text.measured(&options.reading)?,
+        Err(_) => text.measured_for(&options.reading, Some(&file))?,
     };
     let there = measured.parameters.join(", ");
     for name in names {

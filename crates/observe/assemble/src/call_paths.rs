@@ -131,26 +131,41 @@ impl Adding<'_> {
             let frame = self.names.fixed(UNKNOWN);
             return Reached { node: self.tree.child(above.node, frame, None), ..above };
         }
-        let Some(at) = map.locate(address.saturating_sub(1)) else {
+        let at = map.locate(address.saturating_sub(1));
+        let is_ours = at.as_ref().is_some_and(|at| file_name(at.module) == PROBE);
+        // Our entry of `MPI_Finalize` jumps to that of the library, and leaves no frame.
+        let caller = samples.nodes.get(samples.nodes[idx].parent as usize);
+        let caller = caller.filter(|_| !is_ours);
+        if caller.is_some_and(|caller| self.book(rank).site_before(caller.address).is_some()) {
+            return self.in_mpi(above, samples, (rank, idx));
+        }
+        let Some(_) = at else {
             let frame = self.names.fixed("[no module]");
             return Reached { node: self.tree.child(above.node, frame, None), ..above };
         };
-        if file_name(at.module) == PROBE {
+        if is_ours {
             if is_of_openmp {
                 return above;
             }
-            let site = site_above(samples, self.book(rank), idx).map(|(site, _)| site);
-            let call = site.and_then(|site| self.call_sites.get(site));
-            let frame = self.names.fixed(call.map_or("MPI", |call| &call.operation));
-            return Reached {
-                node: self.tree.child(above.node, frame, Some(site)),
-                is_in_mpi: true,
-            };
+            return self.in_mpi(above, samples, (rank, idx));
         }
         let frames = self.names.frames(map, address);
         let node =
             frames.iter().fold(above.node, |node, frame| self.tree.child(node, *frame, None));
         Reached { node, ..above }
+    }
+
+    /// Returns the frame of the MPI call that a node stands behind.
+    fn in_mpi(
+        &mut self,
+        above: Reached,
+        samples: &ProcessSamples,
+        (rank, idx): (usize, usize),
+    ) -> Reached {
+        let site = site_above(samples, self.book(rank), idx).map(|(site, _)| site);
+        let call = site.and_then(|site| self.call_sites.get(site));
+        let frame = self.names.fixed(call.map_or("MPI", |call| &call.operation));
+        Reached { node: self.tree.child(above.node, frame, Some(site)), is_in_mpi: true }
     }
 
     fn book(&self, rank: usize) -> &AddressBook {
@@ -279,6 +294,18 @@ mod tests {
         assert_eq!((sampling.samples, sampling.functions.len()), (6, 1));
         assert!((sampling.computing_s - 0.04).abs() < 1e-9, "{sampling:?}");
         assert!((sampling.mpi_s - 0.02).abs() < 1e-9, "{sampling:?}");
+    }
+
+    /// What `MPI_Finalize` does was taken for computing of its caller.
+    #[test]
+    fn a_call_that_leaves_no_frame_is_mpi() {
+        let mut sampled = sampled(0);
+        sampled.nodes.remove(4);
+        sampled.nodes[4].parent = 3;
+        let paths = paths_of(vec![sampled]);
+        let sampling = paths.sampling.unwrap();
+        assert!((sampling.mpi_s - 0.01).abs() < 1e-9, "{sampling:?}");
+        assert!(paths.rows.iter().any(|row| row.call_path.ends_with("MPI_Barrier")));
     }
 
     /// A region passes through our library twice; all that it computed was taken for time in MPI.

@@ -27,6 +27,7 @@
 //! Starting runs and writing files (`campaign`); fitting models to the measurements (`fitting`); parsing expressions
 //! (`expression`).
 
+pub mod call_paths;
 pub mod journal;
 pub mod noise;
 pub mod plan;

@@ -47,10 +47,12 @@ pub struct FunctionShare {
 pub struct Measurement {
     /// Region, such as `workers->matmul.c:88 MPI_Send`.
     pub callpath: String,
-    /// Metric: `time`, `computation`, `mpi`, `calls` or `bytes`.
+    /// Metric: `time`, `computation`, `mpi`, `calls`, `bytes`, or [`METRIC`](crate::call_paths::METRIC).
     pub metric: &'static str,
     /// Value, in seconds, calls, or bytes.
     pub value: f64,
+    /// Number of samples that a time by call path rests on.
+    pub samples: Option<u64>,
 }
 
 /// Sums over the ranks of a role for one region.
@@ -63,12 +65,7 @@ struct Row {
 
 /// Returns the measurements of a run that consists of these parts, in the order of the parts.
 pub fn measurements(parts: &[SiteTime], total_s: f64) -> Vec<Measurement> {
-    let n_ranks = parts.iter().map(|part| part.rank + 1).max().unwrap_or(0);
-    let mut places = vec![BTreeSet::new(); n_ranks];
-    for part in parts {
-        places[part.rank].insert(part.place.as_str());
-    }
-    let roles = roles(&places);
+    let roles = role_of_ranks(parts);
     let mut rows: Vec<Row> = Vec::new();
     for part in parts {
         let role = &roles[part.rank];
@@ -89,7 +86,8 @@ pub fn measurements(parts: &[SiteTime], total_s: f64) -> Vec<Measurement> {
         }
         add(callpath, [own_s, part.mpi_s, part.calls as f64, part.bytes as f64]);
     }
-    let whole = Measurement { callpath: TOTAL.to_owned(), metric: "time", value: total_s };
+    let callpath = TOTAL.to_owned();
+    let whole = Measurement { callpath, metric: "time", value: total_s, samples: None };
     [whole].into_iter().chain(rows.iter().flat_map(Row::measurements)).collect()
 }
 
@@ -107,6 +105,7 @@ impl Row {
             callpath: self.callpath.clone(),
             metric,
             value,
+            samples: None,
         })
     }
 }
@@ -185,6 +184,16 @@ pub fn inside(calls: &[TimelineMpiCall], boundaries: &[FunctionBoundary]) -> Vec
         now_ns = now_ns.max(call.end_ns);
     }
     found
+}
+
+/// Returns the name of each rank's role.
+pub(crate) fn role_of_ranks(parts: &[SiteTime]) -> Vec<String> {
+    let n_ranks = parts.iter().map(|part| part.rank + 1).max().unwrap_or(0);
+    let mut places = vec![BTreeSet::new(); n_ranks];
+    for part in parts {
+        places[part.rank].insert(part.place.as_str());
+    }
+    roles(&places)
 }
 
 /// Returns the name of each rank's role, given the places at which it calls MPI.

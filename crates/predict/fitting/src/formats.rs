@@ -5,6 +5,7 @@
 //! are described in its `docs/file-formats.md`.
 
 mod caliper;
+pub mod call_paths;
 pub mod csv;
 pub mod extrap_json;
 pub mod extrap_text;
@@ -16,6 +17,7 @@ pub mod run_files;
 mod talp;
 
 use crate::measurements::Measurements;
+use call_paths::CallPaths;
 use csv::Columns;
 use run_files::RunFiles;
 use serde::{
@@ -33,6 +35,8 @@ pub struct Reading {
     pub problems: Vec<FileProblem>,
     /// Interpretations of an ambiguous file, as sentences for the user.
     pub notes: Vec<String>,
+    /// Times by call path, beside the measurements.
+    pub paths: CallPaths,
 }
 
 /// A part of a file that could not be used.

@@ -61,7 +61,12 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
             check_length(&heading, row).and_then(|()| take(&places, &mut builder, row, metric));
         problems.extend(taken.err().map(|fault| fault.at_line(*idx)));
     }
-    Reading { measured: builder.measured, problems, notes: places.notes(&heading) }
+    Reading {
+        measured: builder.measured,
+        problems,
+        notes: places.notes(&heading),
+        ..Reading::default()
+    }
 }
 
 /// Returns the metric of a value column.

@@ -1,8 +1,10 @@
 //! Extra-P's JSON Lines: each line is an object with `params`, `value` and optionally `callpath` and
 //! `metric`. Also the lines of Talpas, with `parameters` and semicolons.
 
+use super::call_paths::{self, CallPaths};
 use super::{Fault, Pairs, Reading, check_names, check_times};
 use crate::measurements::MeasurementsBuilder;
+use crate::model::TOTAL;
 use serde::Deserialize;
 
 /// Extra-P's name of an unnamed region.
@@ -17,6 +19,8 @@ struct Line {
     value: Values,
     callpath: Option<String>,
     metric: Option<String>,
+    /// Number of samples of a time by call path.
+    samples: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -38,14 +42,15 @@ pub fn read_talpas(text: &str) -> Reading {
 
 fn read_lines(text: &str, json: impl Fn(&str) -> String) -> Reading {
     let (mut builder, mut problems) = (MeasurementsBuilder::default(), Vec::new());
+    let mut paths = CallPaths::default();
     for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed = serde_json::from_str::<Line>(&json(line));
         let taken = parsed.map_err(|error| Fault::Malformed(error.to_string()));
-        if let Err(fault) = taken.and_then(|line| take(&mut builder, &line)) {
+        if let Err(fault) = taken.and_then(|line| take(&mut builder, &mut paths, &line)) {
             problems.push(fault.at_line(idx));
         }
     }
-    Reading { measured: builder.measured, problems, ..Reading::default() }
+    Reading { measured: builder.measured, problems, paths, ..Reading::default() }
 }
 
 /// Replaces semicolons outside quotes by commas.
@@ -59,7 +64,11 @@ fn commas(line: &str) -> String {
     line.chars().map(one).collect()
 }
 
-fn take(builder: &mut MeasurementsBuilder, line: &Line) -> Result<(), Fault> {
+fn take(
+    builder: &mut MeasurementsBuilder,
+    paths: &mut CallPaths,
+    line: &Line,
+) -> Result<(), Fault> {
     let given = &line.params.0;
     let measured = &mut builder.measured;
     if measured.parameters.is_empty() {
@@ -82,6 +91,13 @@ fn take(builder: &mut MeasurementsBuilder, line: &Line) -> Result<(), Fault> {
     let region = line.callpath.as_deref().unwrap_or(REGION);
     let metric = line.metric.as_deref().unwrap_or(METRIC);
     check_times(metric, values)?;
+    if let ([value], call_paths::METRIC) = (values, metric) {
+        paths.add(region, &at, *value, line.samples.unwrap_or(0));
+        return Ok(());
+    }
+    if region == TOTAL {
+        paths.begin_run(&at);
+    }
     builder.add(region, metric, &at, values);
     Ok(())
 }

@@ -80,7 +80,7 @@ impl RunFiles {
             .measured
             .series
             .retain(|series| series.points.iter().any(|point| !point.values.iter().all(is_zero)));
-        Reading { measured: builder.measured, problems, notes }
+        Reading { measured: builder.measured, problems, notes, ..Reading::default() }
     }
 }
 

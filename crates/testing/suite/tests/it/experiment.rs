@@ -161,6 +161,43 @@ fn matrices_are_measured_on_mpich() {
     check(Library::Mpich4);
 }
 
+/// Time of each region at the larger point, in s, as `sintonia fit` reads it.
+fn read_regions(experiment: &Experiment, words: &[&str]) -> BTreeMap<String, f64> {
+    let table = experiment.folder.path().join("measured.json");
+    let fit =
+        Job::new(sintonia()).arg("fit").arg(experiment.out()).arg("--write-extrap").arg(&table);
+    let fit = words.iter().fold(fit.arg("--metric").arg("time"), |fit, word| fit.arg(word));
+    let ended = fit.run();
+    let text = fs::read_to_string(table).unwrap_or_else(|_| panic!("{}", ended.text()));
+    let value: Value = serde_json::from_str(&text).expect("it is JSON");
+    let regions = value["measurements"].as_object().expect("there are regions");
+    let largest = |times: &Value| times["time"].as_array()?.last()?["values"][0].as_f64();
+    regions.iter().filter_map(|(name, times)| Some((name.clone(), largest(times)?))).collect()
+}
+
+/// The work of both functions stood before the one call of the wrapper.
+#[test]
+fn regions_are_the_functions_that_compute() {
+    let program = TestProgram::c("paths").built(Library::OpenMpi4);
+    let job = Library::OpenMpi4.launch(2, &program).arg(SIZE);
+    let experiment =
+        Experiment::of(&job.script(), "repetitions = 1", "[parameters]\nn = [150, 300]\n");
+    let ended = experiment.job().run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    let by_site = read_regions(&experiment, &["--by", "call-site"]);
+    let by_path = read_regions(&experiment, &[]);
+    let of =
+        |path: &str| by_path.get(path).copied().unwrap_or_else(|| panic!("{path}: {by_path:?}"));
+    let (heavy, light) =
+        (of("all ranks->main->heavy->add_up"), of("all ranks->main->light->add_up"));
+    assert!((2.0..4.5).contains(&(heavy / light)), "{by_path:?}");
+    assert!(0.2 < of("all ranks->blocked outside MPI"), "300 times at least 1 ms: {by_path:?}");
+    let sum = |regions: &BTreeMap<String, f64>| -> f64 {
+        regions.iter().filter(|(name, _)| *name != "total").map(|(_, time_s)| time_s).sum()
+    };
+    assert!((sum(&by_path) / sum(&by_site) - 1.0).abs() < 1e-6, "{by_path:?} {by_site:?}");
+}
+
 /// Checks that an experiment that was ended in the middle goes on where it was.
 #[track_caller]
 fn check_going_on(library: Library, end: impl Fn(&suite::StartedJob), code: i32) {
