@@ -1,5 +1,6 @@
 //! Environment of the runs: machine, system and program, as far as this node reports them.
 
+use events::usage::CoreSet;
 use files::host_name;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +16,7 @@ pub(super) fn facts(words: &[String], home: &Path) -> BTreeMap<String, String> {
         ("processor", processor()),
         ("cores", Some(n_cores.to_string())),
         ("governor", governor()),
+        ("caches", caches()),
         ("sintonia", Some(env!("CARGO_PKG_VERSION").to_owned())),
         ("slurm_job", std::env::var("SLURM_JOB_ID").ok()),
         ("program", program(words, home)),
@@ -51,6 +53,27 @@ fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.to_owned())
+}
+
+/// Caches of a core, such as `L2 2048 KiB, L3 36864 KiB for 8 cores`.
+fn caches() -> Option<String> {
+    let of_index = |idx: usize| {
+        let read = |name: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{idx}/{name}");
+            fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+        };
+        if read("type")? == "Instruction" {
+            return None;
+        }
+        let kib = read("size")?.trim_end_matches('K').parse::<u64>().ok()?;
+        let sharing =
+            read("shared_cpu_list").and_then(|list| CoreSet::parse(&list)).map(|set| set.n_cores());
+        let shared = sharing.filter(|n_cores| 1 < *n_cores);
+        let shared = shared.map_or(String::new(), |n_cores| format!(" for {n_cores} cores"));
+        Some(format!("L{} {kib} KiB{shared}", read("level")?))
+    };
+    let all: Vec<String> = (0..8).filter_map(of_index).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 fn governor() -> Option<String> {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail};
 use experiment::journal::{CompletedRun, Journal};
+use experiment::regions::TOTAL;
 use experiment::{Measurement, Plan};
 use files::{Lock, LockError};
 use serde_json::{Map, Value, json};
@@ -167,6 +168,9 @@ fn line(done: &CompletedRun, measured: &Measurement) -> String {
     let Measurement { callpath, metric, value, samples } = measured;
     let mut line =
         json!({ "params": params, "callpath": callpath, "metric": metric, "value": value });
+    if callpath == TOTAL && *metric == "time" && 0 < done.placement.ranks {
+        line["placement"] = json!(done.placement);
+    }
     if let Some(samples) = samples {
         line["samples"] = json!(samples);
     }

@@ -5,8 +5,9 @@ use anyhow::{Context, bail};
 use events::{ProbePoint, RecordKind};
 use experiment::Measurement;
 use experiment::call_paths::{self, SampledPath};
+use experiment::journal::RunPlacement;
 use experiment::regions::{
-    FunctionBoundary, FunctionShare, SiteTime, TimelineMpiCall, inside, measurements,
+    FunctionBoundary, FunctionShare, SiteTime, TOTAL, TimelineMpiCall, inside, measurements,
 };
 use run_record::sample_file::SEPARATOR;
 use run_record::summary::{CallSite, RankTotals};
@@ -30,6 +31,7 @@ pub(super) struct RunMeasurements {
     pub(super) elapsed_s: f64,
     /// Version of the MPI library in its own words.
     pub(super) mpi: String,
+    pub(super) placement: RunPlacement,
     pub(super) measurements: Vec<Measurement>,
 }
 
@@ -57,7 +59,37 @@ pub(super) fn read_measurements(
         let sampled = sampled_paths(&record, &places)?;
         measurements.extend(call_paths::measurements(&parts, &sampled, &blocked_s));
     }
-    Ok(RunMeasurements { elapsed_s: summary.elapsed_s, mpi: summary.mpi.clone(), measurements })
+    measurements.extend(memory(&summary));
+    Ok(RunMeasurements {
+        elapsed_s: summary.elapsed_s,
+        mpi: summary.mpi.clone(),
+        placement: placement(&summary),
+        measurements,
+    })
+}
+
+/// Returns where the ranks ran.
+fn placement(summary: &Summary) -> RunPlacement {
+    let mut by_node: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for rank in &summary.ranks {
+        let (n_ranks, n_cores) = by_node.entry(&rank.node).or_default();
+        *n_ranks += 1;
+        *n_cores = rank.usage.as_ref().map_or(*n_cores, |usage| usage.n_online);
+    }
+    RunPlacement {
+        ranks: by_node.values().map(|(n_ranks, _)| n_ranks).sum(),
+        nodes: u32::try_from(by_node.len()).unwrap_or(u32::MAX),
+        ranks_per_node: by_node.values().map(|(n_ranks, _)| *n_ranks).max().unwrap_or(0),
+        cores_per_node: by_node.values().map(|(_, n_cores)| *n_cores).min().unwrap_or(0),
+    }
+}
+
+/// Returns the largest resident memory of a rank, in bytes, if the system tells.
+fn memory(summary: &Summary) -> Option<Measurement> {
+    let usages = summary.ranks.iter().filter_map(|rank| rank.usage.as_ref());
+    let bytes = usages.map(|usage| usage.memory_max_bytes).max().filter(|bytes| 0 < *bytes)?;
+    let (callpath, value) = (TOTAL.to_owned(), bytes as f64);
+    Some(Measurement { callpath, metric: "memory", value, samples: None })
 }
 
 /// Reads the samples of all ranks; those in calls whose place is unknown are left out.

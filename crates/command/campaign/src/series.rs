@@ -195,6 +195,7 @@ fn once(
     let seen = judge(ended, &command);
     if let Ok(seen) = &seen {
         done.elapsed_s = seen.elapsed_s;
+        done.placement = seen.placement;
     }
     Ok(seen)
 }

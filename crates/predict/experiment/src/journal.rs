@@ -71,6 +71,22 @@ pub struct CompletedRun {
     pub load: f64,
     /// Time of the calibration work before the run, in seconds.
     pub calibration_s: f64,
+    /// Ranks of the run, and the nodes they ran on.
+    #[serde(default)]
+    pub placement: RunPlacement,
+}
+
+/// Ranks of a run on nodes; 0 where the system does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPlacement {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Number of nodes with ranks.
+    pub nodes: u32,
+    /// Largest number of ranks on a node.
+    pub ranks_per_node: u32,
+    /// Smallest number of cores of these nodes.
+    pub cores_per_node: u32,
 }
 
 /// A run that failed in all its tries.

@@ -7,6 +7,7 @@ mod foretold;
 mod pieces;
 mod pinv;
 
+use crate::placement::Regime;
 use crate::{
     design::{Design, distinct_values},
     ensemble,
@@ -66,6 +67,8 @@ pub struct Settings {
     pub roles: Vec<(String, ParameterRole)>,
     /// Caches whose sizes may change the time.
     pub caches: Vec<Cache>,
+    /// Changes at values of a parameter because of the nodes.
+    pub regimes: Vec<Regime>,
 }
 
 impl Default for Settings {
@@ -80,6 +83,7 @@ impl Default for Settings {
             seed: 1,
             roles: Vec::new(),
             caches: Vec::new(),
+            regimes: Vec::new(),
         }
     }
 }
@@ -204,6 +208,7 @@ impl<'a> Fitter<'a> {
             n_samples: samples.iter().map(|s| s.measured.n_kept + s.measured.n_dropped).sum(),
             n_dropped: samples.iter().map(|s| s.measured.n_dropped).sum(),
             caches: self.settings.caches.clone(),
+            regimes: self.settings.regimes.clone(),
             ..FittedModel::default()
         }
     }

@@ -1,5 +1,6 @@
 //! Measurements: values at points, for each region and metric.
 
+use crate::placement::{Placement, Regime, regimes};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -30,18 +31,29 @@ pub struct Measurements {
     pub parameters: Vec<String>,
     /// Points of each region and metric, in order of first occurrence.
     pub series: Vec<Series>,
+    /// Point of each run, and the placement of its ranks, where it was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<(Vec<f64>, Placement)>,
 }
 
 impl Measurements {
     /// Creates measurements without regions, over these parameters.
     pub const fn of(parameters: Vec<String>) -> Self {
-        Self { parameters, series: Vec::new() }
+        Self { parameters, series: Vec::new(), placements: Vec::new() }
+    }
+
+    /// Returns what changes at values of a parameter because of the nodes.
+    #[must_use]
+    pub fn regimes(&self) -> Vec<Regime> {
+        regimes(&self.parameters, &self.placements)
     }
 
     /// Splits the measurements into those at wanted points and the others.
     pub fn split(self, is_wanted: impl Fn(&[f64]) -> bool) -> (Self, Self) {
         let (mut wanted, mut others) =
             (Self::of(self.parameters.clone()), Self::of(self.parameters));
+        let of_runs = self.placements.into_iter();
+        (wanted.placements, others.placements) = of_runs.partition(|(at, _)| is_wanted(at));
         for Series { region, metric, points } in self.series {
             let (some, rest): (Vec<MeasuredPoint>, _) =
                 points.into_iter().partition(|point| is_wanted(&point.at));

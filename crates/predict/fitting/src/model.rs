@@ -12,6 +12,7 @@ mod point_estimate;
 mod warning;
 
 use crate::ensemble::Ensemble;
+use crate::placement::Regime;
 use crate::term::{Formula, Term};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,9 @@ pub struct FittedModel {
     /// Caches whose sizes may change the time.
     #[serde(default)]
     pub caches: Vec<Cache>,
+    /// Changes at values of a parameter because of the nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<Regime>,
     /// Reasons to doubt the model.
     pub warnings: Vec<Warning>,
 }
@@ -208,6 +212,11 @@ impl FittedModel {
         }
         let crossed = self.caches.iter().filter(|cache| cache.is_crossed(self, at));
         warnings.extend(crossed.map(|cache| Warning::CrossesCache { cache: cache.clone() }));
+        for regime in self.regimes.iter().filter(|regime| regime.n_values == 0) {
+            if at.get(regime.parameter_idx).is_some_and(|x| regime.from <= *x) {
+                warnings.push(Warning::OtherRegime { regime: regime.clone() });
+            }
+        }
         if let Some((name, x)) = self.split_idx.and_then(|i| self.parameters.get(i).zip(at.get(i)))
         {
             let gaps = self.pieces.windows(2).filter_map(|pair| gap(&pair[0], &pair[1]));

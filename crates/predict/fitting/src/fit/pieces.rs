@@ -24,8 +24,10 @@ const ERROR_SMALL: f64 = 0.01;
 const ERROR_OVER_NOISE: f64 = 3.0;
 /// Largest share of the cost that may remain for a breakpoint to be kept.
 const GAIN: f64 = 0.5;
-/// Smallest number of points in a piece.
+/// Smallest number of points in a piece; where a regime is known to begin, and the remaining share there.
 const N_POINTS_MIN: usize = 4;
+const N_POINTS_MIN_KNOWN: usize = 3;
+const GAIN_KNOWN: f64 = 0.7;
 /// Limits on the breakpoints tried, and on the points in all trials: of many sizes a sample is tried.
 const N_EDGES_MAX: usize = 64;
 const N_POINTS_TRIED_MAX: usize = 65_536;
@@ -48,6 +50,8 @@ struct SubrangeFit<'a> {
 struct Search<'a> {
     roles: &'a [ParameterRole],
     settings: &'a Settings,
+    /// For each parameter, values at which a regime is known to begin.
+    known: Vec<Vec<f64>>,
 }
 
 /// Fits the pieces of `model`, given the problem over all samples, and sets its breakpoints and its error at the held-out
@@ -59,7 +63,11 @@ pub(crate) fn fit_pieces(
     roles: &[ParameterRole],
     settings: &Settings,
 ) -> Vec<f64> {
-    let search = Search { roles, settings };
+    let known = |idx: usize| {
+        let own = settings.regimes.iter().filter(|regime| regime.parameter_idx == idx);
+        own.map(|regime| regime.from).collect()
+    };
+    let search = Search { roles, settings, known: (0..roles.len()).map(known).collect() };
     // Equal values need no search.
     let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
     let scored = score(problem, &problem.candidates(n_terms_max, Breadth::WIDE));
@@ -147,10 +155,13 @@ impl Search<'_> {
         let mut parts: Vec<SubrangeFit<'s>> = Vec::new();
         let whole = error(scored, samples.len());
         let (split_idx, low, high) = (0..self.roles.len())
-            .filter(|idx| self.roles.len() == 1 || self.roles[*idx] != ParameterRole::Processes)
+            .filter(|idx| self.takes_any(*idx) || !self.known[*idx].is_empty())
             .filter_map(|idx| self.best_cut(samples, idx, &known, true).map(|(l, h)| (idx, l, h)))
             .min_by(|a, b| (a.1.error() + a.2.error()).total_cmp(&(b.1.error() + b.2.error())))?;
-        if GAIN * GAIN * whole <= low.error() + high.error() {
+        let edges = distinct_values(&points(&high.samples), split_idx);
+        let is_known = edges.first().is_some_and(|edge| self.known[split_idx].contains(edge));
+        let gain = if is_known { GAIN_KNOWN } else { GAIN };
+        if gain * gain * whole <= low.error() + high.error() {
             return None;
         }
         let mut open = vec![high, low];
@@ -169,6 +180,11 @@ impl Search<'_> {
         Some((split_idx, parts))
     }
 
+    /// Returns whether breakpoints of a parameter are searched at all values.
+    fn takes_any(&self, idx: usize) -> bool {
+        self.roles.len() == 1 || self.roles[idx] != ParameterRole::Processes
+    }
+
     /// Returns the cut of these samples that leaves the smallest error.
     fn best_cut<'s>(
         &self,
@@ -182,13 +198,23 @@ impl Search<'_> {
         let n_high = if is_last { 1 } else { 3 };
         let edges = distinct_values
             .get(3..(distinct_values.len() + 1).saturating_sub(n_high))
+            .filter(|_| self.takes_any(split_idx))
             .unwrap_or_default();
         let n_edges_max = (N_POINTS_TRIED_MAX / samples.len().max(1)).clamp(4, N_EDGES_MAX);
         let every = edges.len().div_ceil(n_edges_max).max(1);
-        let cuts = edges.iter().step_by(every).filter_map(|edge| {
+        // Above a regime's beginning, three values show how time grows there.
+        let is_measured = |edge: &&f64| {
+            let at = distinct_values.iter().position(|value| value.total_cmp(edge).is_eq());
+            at.is_some_and(|at| 0 < at && at + 3 <= distinct_values.len())
+        };
+        let known_edges: Vec<&f64> = self.known[split_idx].iter().filter(is_measured).collect();
+        let of_none = edges.iter().step_by(every).filter(|edge| !known_edges.contains(edge));
+        let cuts = of_none.chain(known_edges.iter().copied()).filter_map(|edge| {
             let (low, high): (Vec<_>, Vec<_>) =
                 samples.iter().partition(|sample| sample.at[split_idx] < *edge);
-            if low.len().min(high.len()) < N_POINTS_MIN {
+            let is_known = known_edges.contains(&edge);
+            let n_min = if is_known { N_POINTS_MIN_KNOWN } else { N_POINTS_MIN };
+            if low.len().min(high.len()) < n_min {
                 return None;
             }
             let low = self.part(low, known)?;

@@ -27,6 +27,8 @@ const N_SAMPLES_OF_ONE: u64 = 5;
 /// Number of points that a region needs, if there are so many, and their share of all.
 const N_POINTS_MIN: usize = 4;
 const POINTS_MIN: f64 = 2.0 / 3.0;
+/// Samples that a region needs at a point on average: with fewer, noise hides how its time grows.
+const N_SAMPLES_MEAN: f64 = 10.0;
 /// Share of its role's time, or of its call site's, that a region needs at one point.
 const SHARE_MIN: f64 = 0.01;
 
@@ -34,7 +36,7 @@ const SHARE_MIN: f64 = 0.01;
 type Place = (String, Option<String>);
 /// Time of each place in a run, in s, and its samples; times without samples are exact.
 type PlaceTimes = BTreeMap<Place, (f64, u64)>;
-/// Share of each path by index of the point.
+/// Samples of each path by index of the point; scaled, its shares.
 type Shares = BTreeMap<String, BTreeMap<usize, f64>>;
 
 /// Times by call path of all runs, in the order of the file.
@@ -113,11 +115,13 @@ impl RoleRuns<'_> {
     /// Replaces the times of the role; returns false if there are too few samples, or no path is known.
     fn replace(&self, measured: &mut Measurements, known: Option<&BTreeSet<&str>>) -> bool {
         let has_blocked = self.has_blocked();
+        let shares = self.shares(None);
+        let all = sums(&shares);
         let keeps = |path: &str, of_point: &BTreeMap<usize, f64>| match known {
             Some(known) => known.contains(&self.region(path, None)[..]),
-            None => self.is_enough(of_point),
+            None => self.is_enough(of_point, &all),
         };
-        let shares = folded(self.shares(None), keeps);
+        let shares = folded(shares, keeps);
         if shares.is_empty() {
             return false;
         }
@@ -157,9 +161,10 @@ impl RoleRuns<'_> {
     /// Returns the times in the calls of a site: of each caller, if there are several, or of all.
     fn of_calls(&self, calls: &Series, site: &str, known: Option<&BTreeSet<&str>>) -> Vec<Series> {
         let mut callers = self.shares(Some(site));
+        let of_site = sums(&callers);
         callers.retain(|path, of_point| match known {
             Some(known) => known.contains(&self.region(path, Some(site))[..]),
-            None => self.is_enough(of_point),
+            None => self.is_enough(of_point, &of_site),
         });
         let all = |path: &str| {
             let region = self.region(path, Some(site));
@@ -221,8 +226,7 @@ impl RoleRuns<'_> {
         Series { region: self.region(path, site), metric: TIME.to_owned(), points }
     }
 
-    /// Returns the share of each path in the samples of a call site, or in those outside calls, of all runs at each
-    /// point with enough samples.
+    /// Returns the samples of each path in a call site, or outside calls, in all runs of each point with enough of them.
     fn shares(&self, site: Option<&str>) -> Shares {
         let mut shares = Shares::new();
         for (point, (_, runs)) in self.points.iter().enumerate() {
@@ -238,19 +242,21 @@ impl RoleRuns<'_> {
             if N_SAMPLES_MIN <= all {
                 for (path, samples) in here {
                     let share = shares.entry(path).or_default().entry(point).or_default();
-                    *share += samples as f64 / all as f64;
+                    *share += samples as f64;
                 }
             }
         }
         shares
     }
 
-    /// Returns whether a region with these shares is met often enough.
-    fn is_enough(&self, of_point: &BTreeMap<usize, f64>) -> bool {
+    /// Returns whether a region with these samples, of these at each point, is met often enough.
+    fn is_enough(&self, of_point: &BTreeMap<usize, f64>, all: &BTreeMap<usize, f64>) -> bool {
         let n_points = self.points.len();
+        let n_samples: f64 = of_point.values().sum();
         N_POINTS_MIN.min(n_points) <= of_point.len()
             && POINTS_MIN * n_points as f64 <= of_point.len() as f64
-            && of_point.values().any(|share| SHARE_MIN <= *share)
+            && N_SAMPLES_MEAN * of_point.len() as f64 <= n_samples
+            && of_point.iter().any(|(point, n)| SHARE_MIN * all[point] <= *n)
     }
 
     /// Returns whether the blocked time is a region of its own.
@@ -300,12 +306,18 @@ fn folded(mut shares: Shares, keeps: impl Fn(&str, &BTreeMap<usize, f64>) -> boo
     scaled(kept)
 }
 
-/// Scales the shares so that they add up to 1 at each point.
-fn scaled(mut shares: Shares) -> Shares {
+/// Returns the sum over all paths at each point.
+fn sums(shares: &Shares) -> BTreeMap<usize, f64> {
     let mut sums: BTreeMap<usize, f64> = BTreeMap::new();
     for (point, share) in shares.values().flatten() {
         *sums.entry(*point).or_default() += share;
     }
+    sums
+}
+
+/// Scales the shares so that they add up to 1 at each point.
+fn scaled(mut shares: Shares) -> Shares {
+    let sums = sums(&shares);
     for (point, share) in shares.values_mut().flatten() {
         *share /= sums[point];
     }

@@ -5,6 +5,7 @@ use super::call_paths::{self, CallPaths};
 use super::{Fault, Pairs, Reading, check_names, check_times};
 use crate::measurements::MeasurementsBuilder;
 use crate::model::TOTAL;
+use crate::placement::Placement;
 use serde::Deserialize;
 
 /// Extra-P's name of an unnamed region.
@@ -21,6 +22,8 @@ struct Line {
     metric: Option<String>,
     /// Number of samples of a time by call path.
     samples: Option<u64>,
+    /// Placement of the run's ranks, with its whole time.
+    placement: Option<Placement>,
 }
 
 #[derive(Deserialize)]
@@ -95,8 +98,10 @@ fn take(
         paths.add(region, &at, *value, line.samples.unwrap_or(0));
         return Ok(());
     }
-    if region == TOTAL {
+    if (region, metric) == (TOTAL, "time") {
         paths.begin_run(&at);
+        let placement = line.placement.map(|placement| (at.clone(), placement));
+        builder.measured.placements.extend(placement);
     }
     builder.add(region, metric, &at, values);
     Ok(())

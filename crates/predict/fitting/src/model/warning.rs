@@ -1,6 +1,7 @@
 //! Warnings about a model or a prediction.
 
 use super::FittedModel;
+use crate::placement::Regime;
 use serde::{Deserialize, Serialize};
 
 /// A level of memory that the data of a run may outgrow.
@@ -91,6 +92,12 @@ pub enum Warning {
     CrossesCache {
         /// The cache.
         cache: Cache,
+    },
+    /// The ranks of the point are on nodes in a way that was not measured.
+    #[error("from `{}` = {} on {}", .regime.parameter, .regime.from, .regime.kind.in_words())]
+    OtherRegime {
+        /// The regime.
+        regime: Regime,
     },
     /// The model changes somewhere between two measured values, between which the point lies.
     #[error("the model changes at some `{parameter}` between {low} and {high}")]

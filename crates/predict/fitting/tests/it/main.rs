@@ -7,6 +7,7 @@ mod curves;
 mod formats_of_others;
 mod laws;
 mod models;
+mod placements;
 mod samples;
 mod synthetic;
 mod tables;
