@@ -112,7 +112,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     );
     let mut used = seen.clone();
     let rule = settings.samples;
-    settings.regimes = seen.regimes();
+    settings.known.regimes = seen.regimes();
     settings.samples = fitting::runs::leave_out(&mut used, rule);
     let mut all = fit_all(&used, &settings);
     if !options.holdout.is_empty() {

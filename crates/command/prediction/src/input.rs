@@ -282,7 +282,7 @@ pub(crate) fn models(path: &Path, names: &[&str]) -> anyhow::Result<ModelFile> {
         Err(_) => text.measured(&plain)?,
     };
     let (mut used, mut settings) = (measured, fitting::Settings::default());
-    settings.regimes = used.regimes();
+    settings.known.regimes = used.regimes();
     settings.samples = fitting::runs::leave_out(&mut used, settings.samples);
     let mut models = Vec::new();
     for fitted in fitting::fit(&used, &settings) {

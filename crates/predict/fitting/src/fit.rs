@@ -7,12 +7,11 @@ mod foretold;
 mod pieces;
 mod pinv;
 
-use crate::placement::Regime;
 use crate::{
     design::{Design, distinct_values},
     ensemble,
     measurements::{MeasuredPoint, Measurements, Series},
-    model::{Cache, FORMAT, FittedModel, Range, Warning},
+    model::{FORMAT, FittedModel, KnownChanges, Range, Warning},
     samples::SampleRule,
     solve::N_TERMS_MAX,
     term::Term,
@@ -65,10 +64,8 @@ pub struct Settings {
     pub seed: u64,
     /// Roles of parameters whose names do not reveal them.
     pub roles: Vec<(String, ParameterRole)>,
-    /// Caches whose sizes may change the time.
-    pub caches: Vec<Cache>,
-    /// Changes at values of a parameter because of the nodes.
-    pub regimes: Vec<Regime>,
+    /// What the machine is known to change.
+    pub known: KnownChanges,
 }
 
 impl Default for Settings {
@@ -82,8 +79,7 @@ impl Default for Settings {
             n_draws: 24,
             seed: 1,
             roles: Vec::new(),
-            caches: Vec::new(),
-            regimes: Vec::new(),
+            known: KnownChanges::default(),
         }
     }
 }
@@ -207,8 +203,7 @@ impl<'a> Fitter<'a> {
             smallest: (0.0 < smallest).then_some(smallest),
             n_samples: samples.iter().map(|s| s.measured.n_kept + s.measured.n_dropped).sum(),
             n_dropped: samples.iter().map(|s| s.measured.n_dropped).sum(),
-            caches: self.settings.caches.clone(),
-            regimes: self.settings.regimes.clone(),
+            known: self.settings.known.clone(),
             ..FittedModel::default()
         }
     }

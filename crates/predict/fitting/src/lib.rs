@@ -53,7 +53,9 @@ pub use comparison::{Compared, Summary, compare};
 pub use ensemble::{Ensemble, Opinion};
 pub use fit::{FitError, Fitter, Method, Settings, fit};
 pub use measurements::{MeasuredPoint, Measurements, Series};
-pub use model::{Cache, Draw, FittedModel, ModelError, Piece, Prediction, Range, TOTAL, Warning};
+pub use model::{
+    Cache, Draw, FittedModel, KnownChanges, ModelError, Piece, Prediction, Range, TOTAL, Warning,
+};
 pub use model_file::{ModelFile, ModelFileError};
 pub use placement::{Placement, Regime, RegimeKind};
 pub use samples::{PointValue, SampleRule};

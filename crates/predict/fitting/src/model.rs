@@ -60,14 +60,22 @@ pub struct FittedModel {
     pub n_samples: usize,
     /// Number of repetitions left out.
     pub n_dropped: usize,
+    /// What the machine is known to change.
+    #[serde(flatten)]
+    pub known: KnownChanges,
+    /// Reasons to doubt the model.
+    pub warnings: Vec<Warning>,
+}
+
+/// What the machine is known to change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KnownChanges {
     /// Caches whose sizes may change the time.
     #[serde(default)]
     pub caches: Vec<Cache>,
     /// Changes at values of a parameter because of the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<Regime>,
-    /// Reasons to doubt the model.
-    pub warnings: Vec<Warning>,
 }
 
 /// Smallest and largest measured value.
@@ -210,9 +218,9 @@ impl FittedModel {
                 warnings.push(Warning::Extrapolated { parameter, value: *value, low, high });
             }
         }
-        let crossed = self.caches.iter().filter(|cache| cache.is_crossed(self, at));
+        let crossed = self.known.caches.iter().filter(|cache| cache.is_crossed(self, at));
         warnings.extend(crossed.map(|cache| Warning::CrossesCache { cache: cache.clone() }));
-        for regime in self.regimes.iter().filter(|regime| regime.n_values == 0) {
+        for regime in self.known.regimes.iter().filter(|regime| regime.n_values == 0) {
             if at.get(regime.parameter_idx).is_some_and(|x| regime.from <= *x) {
                 warnings.push(Warning::OtherRegime { regime: regime.clone() });
             }

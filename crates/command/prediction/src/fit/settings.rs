@@ -2,7 +2,9 @@
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use fitting::{Cache, Method, N_TERMS_MAX, ParameterRole, SampleRule, Settings, Term};
+use fitting::{
+    Cache, KnownChanges, Method, N_TERMS_MAX, ParameterRole, SampleRule, Settings, Term,
+};
 use user_io::ensure_option;
 use user_io::exit::BadOption;
 use user_io::option_value::{positive, within};
@@ -69,7 +71,7 @@ impl FittingOptions {
             n_breaks_max: self.max_breaks,
             rate: self.rate,
             roles: self.role.clone(),
-            caches: self.cache.clone(),
+            known: KnownChanges { caches: self.cache.clone(), regimes: Vec::new() },
             ..Settings::default()
         })
     }

@@ -64,7 +64,7 @@ pub(crate) fn fit_pieces(
     settings: &Settings,
 ) -> Vec<f64> {
     let known = |idx: usize| {
-        let own = settings.regimes.iter().filter(|regime| regime.parameter_idx == idx);
+        let own = settings.known.regimes.iter().filter(|regime| regime.parameter_idx == idx);
         own.map(|regime| regime.from).collect()
     };
     let search = Search { roles, settings, known: (0..roles.len()).map(known).collect() };

@@ -1,8 +1,8 @@
 //! Models: their predictions and warnings, and their files.
 
 use fitting::{
-    Cache, FitError, FittedModel, Fitter, Measurements, ModelError, ModelFile, SampleRule, Series,
-    Settings, Warning, fit,
+    Cache, FitError, FittedModel, Fitter, KnownChanges, Measurements, ModelError, ModelFile,
+    SampleRule, Series, Settings, Warning, fit,
 };
 
 /// Returns a model of `value(p, n)` over 5 values of each.
@@ -127,7 +127,8 @@ fn warnings_tell_what_to_doubt() {
         bytes_per_unit: 8.0,
         power: 2.0,
     };
-    let settings = Settings { caches: vec![cache], ..Settings::default() };
+    let known = KnownChanges { caches: vec![cache], ..KnownChanges::default() };
+    let settings = Settings { known, ..Settings::default() };
     let model = model(&settings, scaling);
     assert_eq!(model.warnings, []);
     assert_eq!(model.warnings_at(&[16.0, 300.0]), []);

@@ -1,7 +1,7 @@
 //! Regimes: where ranks fill a node or need several, breakpoints are found with few points, and predictions say what was
 //! not measured.
 
-use fitting::{FittedModel, Measurements, Placement, Settings, fit};
+use fitting::{FittedModel, KnownChanges, Measurements, Placement, Settings, fit};
 
 /// Returns a model of runs on nodes with four cores: memory bandwidth is shared inside a node, and messages between nodes
 /// take time.
@@ -17,7 +17,8 @@ fn model(values_of_p: &[u32], with_placements: bool) -> FittedModel {
             measured.placements.extend(with_placements.then(|| (at.to_vec(), placement)));
         }
     }
-    let settings = Settings { regimes: measured.regimes(), ..Settings::default() };
+    let known = KnownChanges { regimes: measured.regimes(), ..KnownChanges::default() };
+    let settings = Settings { known, ..Settings::default() };
     fit(&measured, &settings).remove(0).expect("it can be modeled")
 }
 
