@@ -9,6 +9,7 @@ mod engine;
 mod options;
 mod table;
 mod unfolded;
+mod what_if;
 
 use crate::text::{axis_name, in_words, is_wanted};
 use crate::{input, values};
@@ -31,10 +32,13 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     }
     if options.engine.is_wanted() {
         engine::check_alone(options)?;
-        return engine::predict(&options.models, &options.engine, &options.output);
+        return engine::predict(&options.models, &options.engine, &options.scale, &options.output);
     }
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
-    let file = input::models(&options.models, &names)?;
+    let mut file = input::models(&options.models, &names)?;
+    let metric = options.metric.as_deref().or_else(|| file.usual_metric()).unwrap_or_default();
+    let metric = metric.to_owned();
+    what_if::scale_models(&mut file, &metric, &options.scale)?;
     let context = PredictionContext::new(options, &file)?;
     check_names(options, &file)?;
     let points = values::points(&options.set)?;

@@ -29,4 +29,4 @@ mod speedscope;
 pub use error::ExportError;
 pub use format::{ExportFormat, ExportWriter, FORMATS};
 pub use paraver::paraver;
-pub use simgrid::{SimgridOptions, simgrid};
+pub use simgrid::{NonblockingPlace, SimgridOptions, simgrid};

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | sends, receives, completions | `send`, `isend`, `recv`, `irecv`, `wait` |
 //! | send-receive | `isend`, `recv`, `wait` |
-//! | blocking collectives of the world | the action of that name |
+//! | collectives of the world | the action of that name; of a nonblocking one, where its completion is seen |
 //! | creating communicators, windows or files | `barrier` |
 //! | collectives and creation on other communicators | messages between one member and the others |
 //! | waiting without a message (probes, tests) | nothing: the replay itself waits |
@@ -45,11 +45,26 @@ pub struct SimgridOptions {
     pub world: u32,
     /// Speed of a host in floating-point operations per second.
     pub flops_per_s: f64,
+    /// Where nonblocking collectives are.
+    pub nonblocking: NonblockingPlace,
+}
+
+/// Place of a nonblocking collective in a trace, which has only blocking ones: each can make ranks wait for each other
+/// that did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NonblockingPlace {
+    /// Where its completion is seen.
+    #[default]
+    Completion,
+    /// Where it starts.
+    Start,
+    /// Nowhere: its start is computation.
+    Nowhere,
 }
 
 impl Default for SimgridOptions {
     fn default() -> Self {
-        Self { world: 0, flops_per_s: 1e9 }
+        Self { world: 0, flops_per_s: 1e9, nonblocking: NonblockingPlace::default() }
     }
 }
 
@@ -83,6 +98,7 @@ pub fn simgrid(
         start_ns: starts_ns(&trace)?.get(&options.world).copied().unwrap_or(0),
         messages: MessageEnds::of(&trace, &lanes)?,
         collectives: Collectives::of(&trace, options.world, n_ranks)?,
+        nonblocking: options.nonblocking,
         lanes,
     };
     let mut notes = Notes::default();
@@ -101,7 +117,7 @@ pub fn simgrid(
         }
     })?;
     for writer in writers {
-        writer.finish(&world)?;
+        writer.finish(&world, &mut notes)?;
     }
     write_platform(&trace, options, n_ranks, dir)?;
     let mut sentences = notes.sentences(n_ranks);
@@ -119,6 +135,7 @@ pub fn simgrid(
 struct Notes {
     as_computation: BTreeMap<&'static str, u64>,
     of_parts: BTreeMap<&'static str, u64>,
+    nonblocking: BTreeMap<&'static str, u64>,
     n_even: u64,
     n_unmatched: u64,
     n_of_other_threads: u64,
@@ -149,6 +166,11 @@ impl Notes {
         for (name, n_calls) in self.of_parts {
             sentences.push(format!(
                 "{n_calls} calls of {name} on a part of the world are replayed as messages to and from one rank"
+            ));
+        }
+        for (name, n_calls) in self.nonblocking {
+            sentences.push(format!(
+                "{n_calls} calls of {name} are replayed as blocking ones, where their completion is seen"
             ));
         }
         let counted = [

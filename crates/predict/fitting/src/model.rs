@@ -76,6 +76,9 @@ pub struct KnownChanges {
     /// Changes at values of a parameter because of the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<Regime>,
+    /// Factor of all values, to see what would be if the region took another time.
+    #[serde(skip)]
+    pub scale: Option<f64>,
 }
 
 /// Smallest and largest measured value.

@@ -29,6 +29,7 @@
 
 pub mod collectives;
 pub mod evaluate;
+mod links;
 pub mod machine;
 pub mod network;
 pub mod outcome;
@@ -39,6 +40,7 @@ pub mod unfold;
 
 pub use crate::shape::SendMode;
 pub use evaluate::{BlockedRank, ComposeError, evaluate};
+pub use links::Links;
 pub use machine::{Machine, MachineError};
 pub use mpi_abi::CollectiveKind;
 pub use network::Network;

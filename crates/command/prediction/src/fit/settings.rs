@@ -71,7 +71,7 @@ impl FittingOptions {
             n_breaks_max: self.max_breaks,
             rate: self.rate,
             roles: self.role.clone(),
-            known: KnownChanges { caches: self.cache.clone(), regimes: Vec::new() },
+            known: KnownChanges { caches: self.cache.clone(), ..KnownChanges::default() },
             ..Settings::default()
         })
     }

@@ -9,12 +9,14 @@ mod output;
 mod smpi;
 
 use super::options::{Engine, EngineOptions, Options, PredictOutputOptions};
+use super::what_if::{Scale, scale_run};
 use anyhow::{Context, ensure};
-use export::SimgridOptions;
+use export::{NonblockingPlace, SimgridOptions};
 use output::EngineResult;
 use program_graph::compose::machine::NAMES;
-use program_graph::compose::{Machine, RankPrograms, TraceReader, evaluate};
-use run_record::RunRecord;
+use program_graph::compose::{Machine, Network, RankPrograms, TraceReader, evaluate};
+use run_record::{RunRecord, Summary};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,20 +28,28 @@ use user_io::{bounded_read, ensure_option};
 pub(super) fn predict(
     run: &Path,
     options: &EngineOptions,
+    scales: &[Scale],
     output: &PredictOutputOptions,
 ) -> anyhow::Result<ExitCode> {
-    let input = Input::read(run, options)?;
-    let (machine_name, machine) = match &options.machine {
+    let mut input = Input::read(run, options)?;
+    if !scales.is_empty() {
+        ensure_option!(
+            options.engine != Some(Engine::Smpi) && !run.join(INDEX).is_file(),
+            "`--scale` takes the samples of a run, and is for `--engine composed`"
+        );
+        let record = RunRecord::open(run)?;
+        let summary = record.read_summary()?;
+        scale_run(&mut input.program, &record, (&summary, options.world), scales)?;
+    }
+    let (machine_name, mut machine) = match &options.machine {
         None => default_machine(input.n_nodes),
-        named => machine_of(named.as_deref())?,
+        named => machine_of(named.as_deref(), options.ranks_per_node)?,
     };
+    machine.nodes.clone_from(&input.nodes);
     let total_s = |machine: &Machine| evaluate(&input.program, machine).map(|it| it.total_s);
     let composed = evaluate(&input.program, &machine).context("the run cannot be composed")?;
-    let limits_s = match &machine.limits {
-        Some([low, high]) => {
-            let at = |network| Machine { network, limits: None, ..machine.clone() };
-            Some([total_s(&at(low.clone()))?, total_s(&at(high.clone()))?])
-        }
+    let limits_s = match machine.at_limits() {
+        Some([low, high]) => Some([total_s(&low)?, total_s(&high)?]),
         None => None,
     };
     let engine = options.engine.unwrap_or(Engine::Composed);
@@ -80,8 +90,16 @@ pub(super) fn check_alone(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Name of the machine that was asked for, and the machine.
-pub(super) fn machine_of(name: Option<&str>) -> anyhow::Result<(&str, Machine)> {
-    name.map_or_else(|| Ok(default_machine(1)), |name| Ok((name, machine(name)?)))
+pub(super) fn machine_of(
+    name: Option<&str>,
+    ranks_per_node: Option<u32>,
+) -> anyhow::Result<(&str, Machine)> {
+    let (name, mut machine) = match name {
+        Some(name) => (name, machine(name)?),
+        None => default_machine(1),
+    };
+    machine.ranks_per_node = ranks_per_node.map(|n| n as usize).or(machine.ranks_per_node);
+    Ok((name, machine))
 }
 
 /// Reads a machine from a file; without such a file, takes the described machine of this name.
@@ -101,8 +119,13 @@ fn machine(name: &str) -> anyhow::Result<Machine> {
 
 /// Machine on which a run is evaluated by default.
 fn default_machine(n_nodes: usize) -> (&'static str, Machine) {
-    let name = if n_nodes <= 1 { "shared-memory" } else { "ethernet-10g" };
-    (name, Machine::named(name).expect("it is one of the described machines"))
+    let named = |name| Machine::named(name).expect("it is one of the described machines");
+    let inside = named("shared-memory");
+    if n_nodes <= 1 {
+        return ("shared-memory", inside);
+    }
+    let inside = Some(inside.network);
+    ("ethernet-10g, shared-memory inside nodes", Machine { inside, ..named("ethernet-10g") })
 }
 
 /// File that lists the files of a time-independent trace.
@@ -118,6 +141,8 @@ struct Input {
     /// Rate by which the trace counts computation.
     flops_per_s: f64,
     n_nodes: usize,
+    /// Node of each rank, as far as it is known.
+    nodes: Vec<u32>,
     /// Time that the run took, where that is known.
     measured_s: Option<f64>,
     /// Sentences about what the trace does not hold.
@@ -148,28 +173,68 @@ impl Input {
                 scratch,
                 flops_per_s,
                 n_nodes: 1,
+                nodes: Vec::new(),
                 measured_s: None,
                 notes: Vec::new(),
                 _temporary: temporary,
             });
         }
         let record = RunRecord::open(run)?;
-        let choice = SimgridOptions { world: options.world, flops_per_s };
-        let mut notes = export::simgrid(&record, &scratch, &choice)?;
+        let (program, mut notes) = replayed(&record, &scratch, options.world, flops_per_s)?;
         // The first note says how to replay the trace.
         notes.retain(|note| !note.starts_with("replay it"));
         let summary = record.read_summary()?;
         Ok(Self {
-            program: program(&scratch, flops_per_s)?,
+            program,
             dir: scratch.clone(),
             scratch,
             flops_per_s,
             n_nodes: summary.n_nodes,
+            nodes: nodes(&summary, options.world),
             measured_s: (0.0 < summary.elapsed_s).then_some(summary.elapsed_s),
             notes,
             _temporary: temporary,
         })
     }
+}
+
+/// Writes the trace of a record, and reads its program, with nonblocking collectives at the first place at which no rank
+/// waits forever.
+fn replayed(
+    record: &RunRecord,
+    dir: &Path,
+    world: u32,
+    flops_per_s: f64,
+) -> anyhow::Result<(RankPrograms, Vec<String>)> {
+    use NonblockingPlace::{Completion, Nowhere, Start};
+    let at = |nonblocking| {
+        let choice = SimgridOptions { world, flops_per_s, nonblocking };
+        let notes = export::simgrid(record, dir, &choice)?;
+        anyhow::Ok((program(dir, flops_per_s)?, notes))
+    };
+    let machine = Machine::of(Network::uniform(0.0, 0.0));
+    for place in [Completion, Start] {
+        let replayed = at(place)?;
+        if evaluate(&replayed.0, &machine).is_ok() {
+            return Ok(replayed);
+        }
+    }
+    at(Nowhere)
+}
+
+/// Returns the node of each rank of a world.
+fn nodes(summary: &Summary, world: u32) -> Vec<u32> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut of_ranks: BTreeMap<u32, u32> = BTreeMap::new();
+    for rank in summary.ranks.iter().filter(|rank| u32::try_from(rank.world) == Ok(world)) {
+        let known = names.iter().position(|name| *name == rank.node);
+        let node = known.unwrap_or_else(|| {
+            names.push(&rank.node);
+            names.len() - 1
+        });
+        of_ranks.insert(rank.rank, u32::try_from(node).unwrap_or(u32::MAX));
+    }
+    of_ranks.into_values().collect()
 }
 
 /// Reads the files that the index names.

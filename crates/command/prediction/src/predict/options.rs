@@ -1,5 +1,6 @@
 //! Options of `sintonia predict`.
 
+use super::what_if::{Scale, scale};
 use crate::values::Values;
 use clap::{Args, ValueEnum};
 use experiment::Expression;
@@ -14,7 +15,9 @@ Examples:
   sintonia predict models.json --set n=500:2000:500 --set p=4,8 --json
   sintonia predict models.json --set n=1200 --best p --target-time 30
   sintonia predict models.json --set n=1200 --best p --efficiency 0.8 --cost
+  sintonia predict models.json --set n=1200 --set p=16 --scale 'ljForce=0.5'
   sintonia predict RUN --engine smpi --machine network.json
+  sintonia predict RUN --engine composed --machine network.json --scale 'ljForce=0.5'
   sintonia predict models.json --graph src/ --set n=1200 --set p=16 --ranks 'p + 1' --let dim=n --machine network.json
 
 The whole program is the longest of the roles of its ranks, each the sum of its regions; without roles, the sum of all \
@@ -41,6 +44,10 @@ pub struct Options {
     /// Show only regions that match, and always the whole program; may be given several times
     #[arg(long, value_name = "PATTERN")]
     pub(super) region: Vec<String>,
+    /// What if a region took another time? A function with all that it calls, or a region with `*` for anything:
+    /// `ljForce=0.5`; may be given several times. Of a run, the sampled share of its computing is scaled
+    #[arg(long, value_name = "REGION=FACTOR", value_parser = scale)]
+    pub(super) scale: Vec<Scale>,
     #[command(flatten)]
     pub(super) output: PredictOutputOptions,
     #[command(flatten)]
@@ -125,6 +132,11 @@ pub(super) struct EngineOptions {
     /// `ethernet-10g`, `infiniband-hdr`, `shared-memory`, `ideal`
     #[arg(long, value_name = "FILE")]
     pub(super) machine: Option<String>,
+    /// Number of ranks on each node, which follow each other: messages inside a node take the machine's network for
+    /// that; by default as the ranks of the run were, or as the machine says
+    #[arg(long, value_name = "NUMBER", requires = "machine",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) ranks_per_node: Option<u32>,
     /// Number of the world, if the run has several
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "engine")]
     pub(super) world: u32,

@@ -6,8 +6,8 @@
 //! # Not here
 //! Unfolding a graph into steps of ranks (`program_graph::compose::unfold`).
 
-use super::engine;
 use super::options::{GraphOptions, Options};
+use super::{engine, what_if};
 use crate::text::{in_words, short};
 use crate::values::{self, ParameterPoint};
 use crate::{graph, input};
@@ -54,11 +54,17 @@ struct Row<'a> {
 pub(super) fn predict(options: &Options) -> anyhow::Result<ExitCode> {
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
     let its = &options.graph;
+    let mut file = input::models(&options.models, &names)?;
+    what_if::scale_models(&mut file, "computation", &options.scale)?;
     let prediction = GraphPrediction {
         options: its,
         graph: graph::of_sources(&its.graph)?,
-        file: input::models(&options.models, &names)?,
-        machine: engine::machine_of(options.engine.machine.as_deref())?.1,
+        file,
+        machine: engine::machine_of(
+            options.engine.machine.as_deref(),
+            options.engine.ranks_per_node,
+        )?
+        .1,
         ranks: Expression::read(&its.ranks).context(BadOption)?,
     };
     ensure!(

@@ -1,6 +1,6 @@
 //! Matching of collective calls across ranks, and the amount of data of each rank.
 //!
-//! The n-th blocking collective call of each member of a communicator matches the n-th of all others. A replay
+//! The n-th collective call of each member of a communicator matches the n-th of all others. A replay
 //! in which one of them is missing would never end, so calls that do not match are replaced by computation.
 
 use crate::error::ExportError;
@@ -64,7 +64,7 @@ impl Collectives {
             }
             let Some((interpreter, joined)) = ranks.get_mut(event.rank as usize) else { return };
             interpreter.read(event, |action| {
-                let Some((communicator, flow)) = blocking(action) else { return };
+                let CallEffect::Collective { communicator, flow, .. } = action else { return };
                 let nth = joined.entry(communicator).or_default();
                 let communicator = collectives.communicators.entry(communicator).or_default();
                 communicator.join(event, *nth, flow, n_ranks);
@@ -121,13 +121,5 @@ impl Communicator {
             let shares = self.shares.entry(nth).or_insert_with(|| vec![0; n_ranks as usize]);
             shares[event.rank as usize] = event.bytes;
         }
-    }
-}
-
-/// Returns communicator and flow of a blocking collective.
-pub(super) fn blocking(action: CallEffect) -> Option<(u32, Flow)> {
-    match action {
-        CallEffect::Collective { communicator, flow, request: 0 } => Some((communicator, flow)),
-        _ => None,
     }
 }

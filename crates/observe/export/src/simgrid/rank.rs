@@ -1,7 +1,8 @@
 //! The actions of one rank, in a file of its own.
 
+use super::NonblockingPlace;
 use super::Notes;
-use super::collectives::{Collectives, MatchedCollective, blocking};
+use super::collectives::{Collectives, MatchedCollective};
 use crate::error::ExportError;
 use crate::lanes::{LaneKey, Lanes, is_call, operation};
 use crate::messages::{End, MessageEnds};
@@ -28,6 +29,7 @@ pub(super) struct World {
     pub(super) lanes: Lanes,
     pub(super) messages: MessageEnds,
     pub(super) collectives: Collectives,
+    pub(super) nonblocking: NonblockingPlace,
 }
 
 /// Writer of one rank's file, which is open only while appending, since there may be many ranks.
@@ -41,6 +43,8 @@ pub(super) struct RankWriter {
     next_end: usize,
     /// Number of collective calls so far, by communicator.
     joined: HashMap<u32, usize>,
+    /// Nonblocking collectives that were started, by request, and their numbers in their communicators.
+    started: VecDeque<(u64, u32, usize, Event)>,
     /// `wait` lines to be written when a request completes.
     pending: HashMap<u64, VecDeque<String>>,
     /// `wait` line for the sending half of a send-receive whose receiving half is still to come.
@@ -68,6 +72,7 @@ impl RankWriter {
             lane: world.lanes.keys.binary_search(&key).ok(),
             next_end: 0,
             joined: HashMap::new(),
+            started: VecDeque::new(),
             pending: HashMap::new(),
             half: None,
             end_ns: world.start_ns,
@@ -104,8 +109,9 @@ impl RankWriter {
         Ok(())
     }
 
-    pub(super) fn finish(mut self, world: &World) -> Result<(), ExportError> {
+    pub(super) fn finish(mut self, world: &World, notes: &mut Notes) -> Result<(), ExportError> {
         self.put_half();
+        self.put_started(self.started.len(), world, notes);
         self.put_compute(world.flops_per_s);
         let rank = self.rank;
         self.put(format_args!("{rank} finalize"));
@@ -127,16 +133,34 @@ impl RankWriter {
                 }
             }
             CallEffect::Complete { request, .. } => {
+                if let Some(at) = self.started.iter().position(|(of, ..)| *of == request) {
+                    self.put_started(at + 1, world, notes);
+                }
                 let waits = self.pending.get_mut(&request);
                 if let Some(wait) = waits.and_then(VecDeque::pop_front) {
                     self.put_compute(world.flops_per_s);
                     self.put(format_args!("{wait}"));
                 }
             }
-            CallEffect::Collective { .. } => match blocking(action) {
-                Some((communicator, _)) => self.put_collective(communicator, event, world, notes),
-                None => self.count_as_computation(event, notes),
-            },
+            CallEffect::Collective { communicator, request, .. } => {
+                let joined = self.joined.entry(communicator).or_default();
+                let nth = *joined;
+                *joined += 1;
+                let place = if request == 0 { NonblockingPlace::Start } else { world.nonblocking };
+                match place {
+                    NonblockingPlace::Start => {
+                        self.put_started(self.started.len(), world, notes);
+                        self.put_collective((communicator, nth), event, world, notes);
+                    }
+                    NonblockingPlace::Completion => {
+                        if let Some(operation) = operation(event) {
+                            *notes.nonblocking.entry(operation.name.as_str()).or_default() += 1;
+                        }
+                        self.started.push_back((request, communicator, nth, *event));
+                    }
+                    NonblockingPlace::Nowhere => self.count_as_computation(event, notes),
+                }
+            }
         }
     }
 
@@ -175,16 +199,22 @@ impl RankWriter {
         }
     }
 
+    /// Writes the first of the nonblocking collectives that were started: in their order, since a replay has only
+    /// blocking ones.
+    fn put_started(&mut self, n: usize, world: &World, notes: &mut Notes) {
+        for _ in 0..n {
+            let Some((_, communicator, nth, event)) = self.started.pop_front() else { return };
+            self.put_collective((communicator, nth), &event, world, notes);
+        }
+    }
+
     fn put_collective(
         &mut self,
-        communicator: u32,
+        (communicator, nth): (u32, usize),
         event: &Event,
         world: &World,
         notes: &mut Notes,
     ) {
-        let joined = self.joined.entry(communicator).or_default();
-        let nth = *joined;
-        *joined += 1;
         let Some(call) = world.collectives.matched(communicator, nth) else {
             return self.count_as_computation(event, notes);
         };

@@ -107,9 +107,9 @@ fn every_action_is_well_formed_and_replayed() {
         "{notes:?}"
     );
     let Some(simulated_s) = replay::run(sample.dir.path(), 4) else { return };
-    // There are 38 calls with a second of computation before each, one of them folded into computation; the
+    // There are 37 calls with a second of computation before each; the
     // first call starts a second after the world, and the messages take some milliseconds.
-    assert!((39.0..39.1).contains(&simulated_s), "{simulated_s}");
+    assert!((38.0..38.1).contains(&simulated_s), "{simulated_s}");
 }
 
 #[test]

@@ -66,6 +66,14 @@ impl FittedModel {
 
     /// Evaluates the model at a point, with its uncertainty.
     pub(crate) fn point_estimate(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
+        let measured = self.as_measured(at)?;
+        let Some(scale) = self.known.scale else { return Ok(measured) };
+        let drawn = measured.drawn.iter().map(|drawn| drawn * scale).collect();
+        let (value, noise) = (measured.value * scale, measured.noise * scale);
+        Ok(PointEstimate { value, drawn, noise, ..measured })
+    }
+
+    fn as_measured(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
         let formula = self.of_formula(at)?;
         let Some(ensemble) = &self.ensemble else { return Ok(formula) };
         let value = (!self.is_raised(at)).then_some(formula.value);
@@ -81,7 +89,9 @@ impl FittedModel {
     pub fn opinions(&self, at: &[f64]) -> Vec<Opinion> {
         let Some(ensemble) = &self.ensemble else { return Vec::new() };
         let formula = self.of_formula(at).ok().filter(|_| !self.is_raised(at));
-        ensemble.opinions(at, formula.map(|formula| formula.value))
+        let mut opinions = ensemble.opinions(at, formula.map(|formula| formula.value));
+        opinions.iter_mut().for_each(|it| it.value *= self.known.scale.unwrap_or(1.0));
+        opinions
     }
 
     /// Evaluates the formula and its draws at a point.

@@ -31,7 +31,7 @@
 
 mod clocks;
 
-use super::network::Network;
+use super::links::Links;
 use super::program::Collective;
 pub use clocks::{Clocks, Dependency};
 use mpi_abi::CollectiveKind;
@@ -66,12 +66,12 @@ impl Default for Rules {
 /// Advances the clocks of all ranks from their entries to their exits.
 ///
 /// `parts` are the contributions of the ranks, in rank order.
-pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rules: Rules) {
+pub fn advance(clocks: &mut Clocks, parts: &[Collective], links: &Links<'_>, rules: Rules) {
     let Some(first) = parts.first().filter(|_| 1 < parts.len()) else { return };
     let n_ranks = parts.len();
     let root = first.root as usize;
     let bytes = parts.iter().map(|part| part.bytes).max().unwrap_or(0);
-    let mut tree = Tree { clocks, network, root, is_linear: n_ranks <= rules.linear_up_to };
+    let mut tree = Tree { clocks, links, root, is_linear: n_ranks <= rules.linear_up_to };
     match first.kind {
         CollectiveKind::Bcast => tree.broadcast(bytes),
         CollectiveKind::Reduce => tree.reduce(bytes),
@@ -81,22 +81,21 @@ pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rul
         CollectiveKind::Scatter => tree.down(|n_below| bytes * n_below),
         CollectiveKind::Gatherv => tree.gather_linear(|rank| parts[rank].bytes),
         CollectiveKind::Scatterv => tree.scatter_linear(|rank| parts[rank].bytes),
-        CollectiveKind::Allreduce => allreduce(clocks, network, bytes),
-        CollectiveKind::Scan | CollectiveKind::Exscan => scan(clocks, network, bytes),
-        CollectiveKind::Barrier => {
-            clocks.together(f64::from(rounds(n_ranks)) * network.one_way_s(0))
-        }
+        CollectiveKind::Allreduce => allreduce(clocks, links, bytes),
+        CollectiveKind::Scan | CollectiveKind::Exscan => scan(clocks, links, bytes),
+        CollectiveKind::Barrier => clocks
+            .together((0..rounds(n_ranks)).map(|round| links.of_round(round).one_way_s(0)).sum()),
         CollectiveKind::Allgather | CollectiveKind::Allgatherv => {
             let all = parts.iter().map(|part| part.bytes).sum();
-            clocks.together(allgather_s(network, n_ranks, bytes, all));
+            clocks.together(allgather_s(links, n_ranks, bytes, all));
         }
-        CollectiveKind::Alltoall => clocks.together(alltoall_s(network, n_ranks, bytes)),
+        CollectiveKind::Alltoall => clocks.together(alltoall_s(links, n_ranks, bytes)),
         CollectiveKind::Alltoallv => {
             let most = parts.iter().map(|part| part.bytes.max(part.bytes_received)).max();
             let each = most.unwrap_or(0) / (n_ranks as u64);
-            clocks.together(at_once_s(network, n_ranks, each));
+            clocks.together(at_once_s(links, n_ranks, each));
         }
-        CollectiveKind::ReduceScatter => clocks.together(reduce_scatter_s(network, n_ranks, bytes)),
+        CollectiveKind::ReduceScatter => clocks.together(reduce_scatter_s(links, n_ranks, bytes)),
     }
 }
 
@@ -107,95 +106,104 @@ fn rounds(n_ranks: usize) -> u32 {
 
 /// Returns the time of rounds that double the data of each rank, from `first` bytes to `n_ranks` times
 /// that, in s.
-fn doubling_s(network: &Network, n_ranks: usize, first: u64) -> f64 {
-    (0..rounds(n_ranks)).map(|round| network.one_way_s(first << round)).sum()
+fn doubling_s(links: &Links<'_>, n_ranks: usize, first: u64) -> f64 {
+    (0..rounds(n_ranks)).map(|round| links.of_round(round).one_way_s(first << round)).sum()
 }
 
-fn ring_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
-    (n_ranks - 1) as f64 * network.one_way_s(each)
+/// Does the same from the largest distance to neighbors.
+fn inwards_s(links: &Links<'_>, n_ranks: usize, first: u64) -> f64 {
+    let n_rounds = rounds(n_ranks);
+    let time_s = |round: u32| links.of_round(n_rounds - 1 - round).one_way_s(first << round);
+    (0..n_rounds).map(time_s).sum()
+}
+
+fn ring_s(links: &Links<'_>, n_ranks: usize, each: u64) -> f64 {
+    (n_ranks - 1) as f64 * links.of_ring().one_way_s(each)
 }
 
 /// Returns the time of Bruck's rounds, in s: doubling, and the missing rest in the last one.
-fn bruck_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
+fn bruck_s(links: &Links<'_>, n_ranks: usize, each: u64) -> f64 {
     let n_blocks = |round: u32| (1_usize << round).min(n_ranks - (1 << round)) as u64;
-    (0..rounds(n_ranks)).map(|round| network.one_way_s(each * n_blocks(round))).sum()
+    (0..rounds(n_ranks)).map(|round| links.of_round(round).one_way_s(each * n_blocks(round))).sum()
 }
 
-fn allgather_s(network: &Network, n_ranks: usize, each: u64, all: u64) -> f64 {
+fn allgather_s(links: &Links<'_>, n_ranks: usize, each: u64, all: u64) -> f64 {
     if n_ranks.is_power_of_two() && all < ALLGATHER_LONG {
-        doubling_s(network, n_ranks, each)
+        doubling_s(links, n_ranks, each)
     } else if !n_ranks.is_power_of_two() && all < ALLGATHER_SHORT {
-        bruck_s(network, n_ranks, each)
+        bruck_s(links, n_ranks, each)
     } else {
-        ring_s(network, n_ranks, each)
+        ring_s(links, n_ranks, each)
     }
 }
 
-fn alltoall_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
+fn alltoall_s(links: &Links<'_>, n_ranks: usize, each: u64) -> f64 {
     if each <= ALLTOALL_SHORT && BRUCK_RANKS_MIN <= n_ranks {
         let half = each * (n_ranks as u64).div_ceil(2);
-        f64::from(rounds(n_ranks)) * network.one_way_s(half)
+        (0..rounds(n_ranks)).map(|round| links.of_round(round).one_way_s(half)).sum()
     } else if each <= ALLTOALL_MEDIUM {
-        at_once_s(network, n_ranks, each)
+        at_once_s(links, n_ranks, each)
     } else {
-        ring_s(network, n_ranks, each)
+        ring_s(links, n_ranks, each)
     }
 }
 
 /// Returns the time when all messages are started, then waited for, in s: the first latency counts, further
 /// ones overlap.
-fn at_once_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
-    let cost = network.cost(each);
-    cost.flight_s + (n_ranks - 1) as f64 * (2.0 * cost.overhead_s + cost.data_s)
+fn at_once_s(links: &Links<'_>, n_ranks: usize, each: u64) -> f64 {
+    let networks = links.to_all(n_ranks).into_iter().filter(|(_, n)| 0 < *n);
+    let costs = networks.map(|(network, n)| (network.cost(each), n as f64));
+    let [first_s, sum_s] = costs.fold([0.0_f64, 0.0], |[first_s, sum_s], (cost, n)| {
+        [first_s.max(cost.flight_s), sum_s + n * (2.0 * cost.overhead_s + cost.data_s)]
+    });
+    first_s + sum_s
 }
 
-fn reduce_scatter_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
+fn reduce_scatter_s(links: &Links<'_>, n_ranks: usize, all: u64) -> f64 {
     if all < REDUCE_SCATTER_LONG {
-        halving_s(network, n_ranks, all)
+        halving_s(links, n_ranks, all)
     } else {
-        ring_s(network, n_ranks, all / (n_ranks as u64))
+        ring_s(links, n_ranks, all / (n_ranks as u64))
     }
 }
 
-/// Returns the time of rounds that halve the data for which a rank is responsible, in s.
-fn halving_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
-    (1..=rounds(n_ranks)).map(|round| network.one_way_s(all >> round)).sum()
+/// Returns the time of rounds that halve the data for which a rank is responsible, from neighbors outwards, in s.
+fn halving_s(links: &Links<'_>, n_ranks: usize, all: u64) -> f64 {
+    (1..=rounds(n_ranks)).map(|round| links.of_round(round - 1).one_way_s(all >> round)).sum()
 }
 
 /// Recursive doubling, or halving and doubling. The ranks beyond a power of two hand their part to a
 /// neighbor and get the result from it.
-fn allreduce(clocks: &mut Clocks, network: &Network, bytes: u64) {
+fn allreduce(clocks: &mut Clocks, links: &Links<'_>, bytes: u64) {
     let n_ranks = clocks.n_ranks();
     let power: usize = 1 << n_ranks.ilog2();
     let n_paired = n_ranks - power;
     let core_s = if bytes <= REDUCE_SHORT {
-        f64::from(rounds(power)) * network.one_way_s(bytes)
+        (0..rounds(power)).map(|round| links.of_round(round).one_way_s(bytes)).sum()
     } else {
-        halving_s(network, power, bytes)
-            + doubling_s(network, power, (bytes >> rounds(power)).max(1))
+        halving_s(links, power, bytes) + inwards_s(links, power, (bytes >> rounds(power)).max(1))
     };
-    let cost = network.cost(bytes);
+    let cost = |pair: usize| links.network(2 * pair, 2 * pair + 1).cost(bytes);
     for pair in 0..n_paired {
-        clocks.message(2 * pair, 2 * pair + 1, cost);
+        clocks.message(2 * pair, 2 * pair + 1, cost(pair));
     }
     clocks.together_of(core_s, |rank| 2 * n_paired <= rank || rank % 2 == 1);
     for pair in 0..n_paired {
-        clocks.message(2 * pair + 1, 2 * pair, cost);
+        clocks.message(2 * pair + 1, 2 * pair, cost(pair));
     }
 }
 
 /// Scans by recursive doubling: in round `k` rank `i` sends to `i + 2^k`.
-fn scan(clocks: &mut Clocks, network: &Network, bytes: u64) {
-    let cost = network.cost(bytes);
+fn scan(clocks: &mut Clocks, links: &Links<'_>, bytes: u64) {
     for round in 0..rounds(clocks.n_ranks()) {
-        clocks.shift(1 << round, cost);
+        clocks.shift(1 << round, links.of_round(round).cost(bytes));
     }
 }
 
 /// Operations with a root.
 struct Tree<'a, 'b> {
     clocks: &'a mut Clocks,
-    network: &'b Network,
+    links: &'b Links<'b>,
     root: usize,
     is_linear: bool,
 }
@@ -212,9 +220,9 @@ impl Tree<'_, '_> {
             self.down(|n_below| each * n_below);
             let is_medium = n_ranks.is_power_of_two() && bytes < BCAST_LONG;
             self.clocks.together(if is_medium {
-                doubling_s(self.network, n_ranks, each)
+                doubling_s(self.links, n_ranks, each)
             } else {
-                ring_s(self.network, n_ranks, each)
+                ring_s(self.links, n_ranks, each)
             });
         }
     }
@@ -226,7 +234,7 @@ impl Tree<'_, '_> {
         } else if bytes <= REDUCE_SHORT {
             self.up(|_| bytes);
         } else {
-            self.clocks.together(halving_s(self.network, n_ranks, bytes));
+            self.clocks.together(halving_s(self.links, n_ranks, bytes));
             let each = bytes / (n_ranks as u64);
             self.up(|n_below| each * n_below);
         }
@@ -234,13 +242,15 @@ impl Tree<'_, '_> {
 
     fn scatter_linear(&mut self, bytes: impl Fn(usize) -> u64) {
         for rank in (0..self.clocks.n_ranks()).filter(|rank| *rank != self.root) {
-            self.clocks.message(self.root, rank, self.network.cost(bytes(rank)));
+            let cost = self.links.network(self.root, rank).cost(bytes(rank));
+            self.clocks.message(self.root, rank, cost);
         }
     }
 
     fn gather_linear(&mut self, bytes: impl Fn(usize) -> u64) {
         for rank in (0..self.clocks.n_ranks()).filter(|rank| *rank != self.root) {
-            self.clocks.message(rank, self.root, self.network.cost(bytes(rank)));
+            let cost = self.links.network(rank, self.root).cost(bytes(rank));
+            self.clocks.message(rank, self.root, cost);
         }
     }
 
@@ -275,7 +285,7 @@ impl Tree<'_, '_> {
             let rank = |number: usize| (number + self.root) % n_ranks;
             let (parent, child) = (rank(parent), rank(child));
             let (from, to) = if is_up { (child, parent) } else { (parent, child) };
-            self.clocks.message(from, to, self.network.cost(bytes(n_below)));
+            self.clocks.message(from, to, self.links.network(from, to).cost(bytes(n_below)));
         }
     }
 }

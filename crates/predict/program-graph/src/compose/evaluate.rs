@@ -13,8 +13,9 @@ mod rank;
 mod transfer;
 
 use super::collectives::{self, Clocks, Rules};
+use super::links::Links;
 use super::machine::Machine;
-use super::network::{MessageCost, Network};
+use super::network::MessageCost;
 use super::outcome::ComposedTime;
 use super::path::Log;
 use super::program::{Act, CallSite, Collective, ProgramStep, RankPrograms};
@@ -105,7 +106,7 @@ fn in_turns(program: &RankPrograms, machine: &Machine) -> Result<ComposedTime, C
 /// Evaluation in progress: all ranks, each as far as it has advanced.
 struct Evaluation<'a> {
     program: &'a RankPrograms,
-    network: &'a Network,
+    links: Links<'a>,
     copy_s_per_byte: f64,
     rules: Rules,
     speed: f64,
@@ -137,7 +138,7 @@ impl<'a> Evaluation<'a> {
         };
         Self {
             program,
-            network: &machine.network,
+            links: Links::of(machine, n_ranks),
             copy_s_per_byte: machine.copy_s_per_byte,
             rules: machine.rules,
             speed: machine.speed_of(n_ranks),
@@ -202,7 +203,7 @@ impl<'a> Evaluation<'a> {
                 let mut cost = if to == rank {
                     MessageCost::copy(bytes, self.copy_s_per_byte)
                 } else {
-                    self.network.cost(bytes)
+                    self.links.network(rank as usize, to as usize).cost(bytes)
                 };
                 cost.is_eager = match mode {
                     _ if to == rank => true,
@@ -286,7 +287,7 @@ impl<'a> Evaluation<'a> {
     fn pass(&mut self, parts: &[Collective], last: u32) {
         let PendingCollective { clocks, entries_s, .. } = &mut self.pending;
         clocks.enter(entries_s);
-        collectives::advance(clocks, parts, self.network, self.rules);
+        collectives::advance(clocks, parts, &self.links, self.rules);
         for (rank, own) in (0_u32..).zip(&mut self.ranks) {
             own.clock_s = clocks.at_s[rank as usize];
             own.waits(clocks.waited_s[rank as usize]);

@@ -6,12 +6,12 @@
 //! | TOML | `latency_us` and `per_byte_ns`, or `[[line]]` with `from_bytes` and these two; further keys are optional |
 //! | a name | one of [`NAMES`]: typical values of such a network, as a starting point |
 //!
-//! Of several measured pairs of ranks, the one with the median time counts; where some are on different
-//! nodes, only those are considered.
+//! Of several measured pairs of ranks, the one with the median time counts; pairs inside a node and between nodes are
+//! two networks, where both were measured or described (`[inside]`).
 
 use super::collectives::Rules;
 use super::network::{COPY_S_PER_BYTE, Network};
-use models::network::{LinearPiece, Locality, Pair};
+use models::network::{LinearPiece, Locality, NetModel, Pair};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -32,10 +32,17 @@ const TYPICAL_BYTES: u64 = 8192;
 /// A machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Network between any two ranks.
+    /// Network between ranks on different nodes, and between any two ranks where nothing more is known.
     pub network: Network,
-    /// Networks at the lower and upper ends of the 95 % confidence intervals, where the network was measured.
-    pub limits: Option<[Network; 2]>,
+    /// Network between ranks on one node.
+    pub inside: Option<Network>,
+    /// Number of ranks on each node, which follow each other.
+    pub ranks_per_node: Option<usize>,
+    /// Node of each rank, where it is known otherwise; nodes are numbered from 0.
+    pub nodes: Vec<u32>,
+    /// Networks between and inside nodes at the lower and upper ends of the 95 % confidence intervals, where they were
+    /// measured.
+    pub limits: Option<[(Network, Option<Network>); 2]>,
     /// Computing speed relative to the machine on which the times were measured.
     pub speed: f64,
     /// Number of cores, where it matters: more ranks than cores share them.
@@ -86,10 +93,24 @@ struct Described {
     line: Vec<DescribedLine>,
     eager_bytes: Option<u64>,
     overhead_share: Option<f64>,
+    inside: Option<DescribedNetwork>,
+    ranks_per_node: Option<usize>,
     speed: Option<f64>,
     cores: Option<u32>,
     linear_up_to: Option<usize>,
     copy_per_byte_ns: Option<f64>,
+}
+
+/// Description of a network.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DescribedNetwork {
+    latency_us: Option<f64>,
+    per_byte_ns: Option<f64>,
+    #[serde(default)]
+    line: Vec<DescribedLine>,
+    eager_bytes: Option<u64>,
+    overhead_share: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -106,6 +127,9 @@ impl Machine {
     pub fn of(network: Network) -> Self {
         Self {
             network,
+            inside: None,
+            ranks_per_node: None,
+            nodes: Vec::new(),
             limits: None,
             speed: 1.0,
             n_cores: None,
@@ -119,6 +143,25 @@ impl Machine {
     pub fn speed_of(&self, n_ranks: usize) -> f64 {
         let cores = self.n_cores.map_or(f64::INFINITY, f64::from);
         self.speed * (cores / n_ranks.max(1) as f64).min(1.0)
+    }
+
+    /// Returns the node of each of `n_ranks`; empty if it is not known.
+    #[must_use]
+    pub fn nodes_of(&self, n_ranks: usize) -> Vec<u32> {
+        match self.ranks_per_node {
+            Some(n) => (0..n_ranks)
+                .map(|rank| u32::try_from(rank / n.max(1)).unwrap_or(u32::MAX))
+                .collect(),
+            None if self.nodes.len() == n_ranks => self.nodes.clone(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the machine at the lower and the upper ends of its intervals, if it was measured.
+    #[must_use]
+    pub fn at_limits(&self) -> Option<[Self; 2]> {
+        let limits = self.limits.clone()?;
+        Some(limits.map(|(network, inside)| Self { network, inside, limits: None, ..self.clone() }))
     }
 
     /// Returns a predefined machine.
@@ -143,39 +186,44 @@ impl Machine {
         let mut pairs: Vec<Pair> = serde_json::from_str(text).map_err(MachineError::Json)?;
         pairs.retain(|pair| !pair.model.pieces.is_empty());
         let is_between = |pair: &Pair| pair.place == Some(Locality::BetweenNodes);
-        if pairs.iter().any(is_between) {
-            pairs.retain(is_between);
-        }
-        let time_s = |pair: &Pair| pair.model.one_way_s(TYPICAL_BYTES);
-        pairs.sort_by(|a, b| time_s(a).total_cmp(&time_s(b)));
-        let model = &pairs.get(pairs.len() / 2).ok_or(MachineError::Empty)?.model;
-        let limits = [-1.0, 1.0].map(|end| Network::measured_at(model, end));
-        Ok(Self { limits: Some(limits), ..Self::of(Network::measured(model)) })
+        let (between, others): (Vec<Pair>, _) = pairs.into_iter().partition(is_between);
+        let is_on_several = !between.is_empty();
+        let (all, inside) = if is_on_several { (between, others) } else { (others, Vec::new()) };
+        let model = typical(all).ok_or(MachineError::Empty)?;
+        let inside = typical(inside);
+        let at = |end| {
+            let of_inside = inside.as_ref().map(|model| Network::measured_at(model, end));
+            (Network::measured_at(&model, end), of_inside)
+        };
+        let limits = Some([at(-1.0), at(1.0)]);
+        let of_inside = inside.as_ref().map(Network::measured);
+        Ok(Self { limits, inside: of_inside, ..Self::of(Network::measured(&model)) })
     }
+}
+
+/// Returns the model of the pair with the median time.
+fn typical(mut pairs: Vec<Pair>) -> Option<NetModel> {
+    let time_s = |pair: &Pair| pair.model.one_way_s(TYPICAL_BYTES);
+    pairs.sort_by(|a, b| time_s(a).total_cmp(&time_s(b)));
+    let middle = pairs.len() / 2;
+    pairs.into_iter().nth(middle).map(|pair| pair.model)
 }
 
 impl Described {
     fn machine(self) -> Result<Machine, MachineError> {
-        let whole = match (self.latency_us, self.per_byte_ns) {
-            (Some(latency_us), Some(per_byte_ns)) => {
-                Some(DescribedLine { from_bytes: 0, latency_us, per_byte_ns })
-            }
-            (None, None) => None,
-            _ => return Err(MachineError::NoNetwork),
+        let own = DescribedNetwork {
+            latency_us: self.latency_us,
+            per_byte_ns: self.per_byte_ns,
+            line: self.line,
+            eager_bytes: self.eager_bytes,
+            overhead_share: self.overhead_share,
         };
-        let lines = whole.into_iter().chain(self.line).map(|line| line.line());
-        let lines = lines.collect::<Result<Vec<_>, _>>()?;
-        if lines.is_empty() {
-            return Err(MachineError::NoNetwork);
+        let mut machine = Machine::of(own.network()?);
+        machine.inside = self.inside.map(DescribedNetwork::network).transpose()?;
+        if let Some(n) = self.ranks_per_node {
+            within("ranks_per_node", n as f64, 0 < n, "write a number above 0")?;
         }
-        let mut machine = Machine::of(Network::of_lines(lines));
-        let network = &mut machine.network;
-        network.eager_bytes = self.eager_bytes.unwrap_or(network.eager_bytes);
-        if let Some(share) = self.overhead_share {
-            let wanted = "write a number from 0 to 0.5";
-            network.overhead_share =
-                within("overhead_share", share, (0.0..=0.5).contains(&share), wanted)?;
-        }
+        machine.ranks_per_node = self.ranks_per_node;
         if let Some(speed) = self.speed {
             let is_possible = 0.0 < speed && speed.is_finite();
             machine.speed = within("speed", speed, is_possible, "write a number above 0")?;
@@ -192,6 +240,31 @@ impl Described {
         machine.n_cores = self.cores;
         machine.rules.linear_up_to = self.linear_up_to.unwrap_or(machine.rules.linear_up_to);
         Ok(machine)
+    }
+}
+
+impl DescribedNetwork {
+    fn network(self) -> Result<Network, MachineError> {
+        let whole = match (self.latency_us, self.per_byte_ns) {
+            (Some(latency_us), Some(per_byte_ns)) => {
+                Some(DescribedLine { from_bytes: 0, latency_us, per_byte_ns })
+            }
+            (None, None) => None,
+            _ => return Err(MachineError::NoNetwork),
+        };
+        let lines = whole.into_iter().chain(self.line).map(|line| line.line());
+        let lines = lines.collect::<Result<Vec<_>, _>>()?;
+        if lines.is_empty() {
+            return Err(MachineError::NoNetwork);
+        }
+        let mut network = Network::of_lines(lines);
+        network.eager_bytes = self.eager_bytes.unwrap_or(network.eager_bytes);
+        if let Some(share) = self.overhead_share {
+            let wanted = "write a number from 0 to 0.5";
+            network.overhead_share =
+                within("overhead_share", share, (0.0..=0.5).contains(&share), wanted)?;
+        }
+        Ok(network)
     }
 }
 
@@ -246,9 +319,17 @@ mod tests {
         let measured = format!("[{},{},{}]", pair(&slow), pair(piece), pair(piece));
         check(&measured, 1000, 2e-6);
         let between = pair(&slow).replace("\"model\"", "\"place\":\"between_nodes\",\"model\"");
-        check(&format!("[{},{between},{}]", pair(piece), pair(piece)), 0, 1e-3);
+        let both = format!("[{},{between},{}]", pair(piece), pair(piece));
+        check(&both, 0, 1e-3);
+        let inside = Machine::read(&both).expect("a machine").inside.expect("a network inside");
+        assert!((inside.one_way_s(1000) - 2e-6).abs() < 1e-15);
+        let described = "latency_us = 50\nper_byte_ns = 1\nranks_per_node = 2\n\
+            [inside]\nlatency_us = 1\nper_byte_ns = 0.1\n";
+        let described = Machine::read(described).expect("a machine");
+        assert_eq!(described.nodes_of(3), [0, 0, 1]);
+        assert!((described.inside.expect("a network").one_way_s(0) - 1e-6).abs() < 1e-15);
         let limits = Machine::read(&measured).expect("a machine").limits.expect("limits");
-        assert!((limits[1].one_way_s(0) - 1.1e-6).abs() < 1e-15);
+        assert!((limits[1].0.one_way_s(0) - 1.1e-6).abs() < 1e-15);
     }
 
     #[test]
@@ -263,6 +344,8 @@ mod tests {
             "copy_per_byte_ns = -1",
         );
         check_wrong("latencies = 2\n", "neither");
+        check_wrong("latency_us = 2\nper_byte_ns = 1\nranks_per_node = 0\n", "ranks_per_node = 0");
+        check_wrong("latency_us = 2\nper_byte_ns = 1\n[inside]\nlatency_us = 2\n", "per_byte_ns");
         check_wrong("[]", "no times");
         check_wrong("{}", "netbench");
     }

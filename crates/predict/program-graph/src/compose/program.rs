@@ -282,6 +282,20 @@ impl RankPrograms {
         self.phases.iter().map(ProgramPhase::n_steps).sum()
     }
 
+    /// Multiplies the computing of each rank by a factor.
+    pub fn scale_computing(&mut self, factor: impl Fn(u32) -> f64) {
+        for phase in &mut self.phases {
+            for (rank, steps) in (0_u32..).zip(&mut phase.steps) {
+                let factor = factor(rank);
+                for step in steps {
+                    if let Act::Compute { seconds } = &mut step.act {
+                        *seconds *= factor;
+                    }
+                }
+            }
+        }
+    }
+
     /// Returns the program unrolled into one phase; `None` if it has only one already, or becomes too long.
     pub(super) fn flattened(&self, n_steps_max: u64) -> Option<Self> {
         let n_steps_of =

@@ -1,6 +1,7 @@
 //! Compares each operation with the formula of its algorithm.
 
 use super::*;
+use crate::compose::Network;
 
 const LATENCY_S: f64 = 8e-6;
 const S_PER_BYTE: f64 = 1e-9;
@@ -17,7 +18,12 @@ fn run(kind: CollectiveKind, bytes: u64, entries_s: &[f64]) -> Clocks {
     let mut clocks = Clocks::default();
     clocks.enter(entries_s);
     let part = Collective { kind, root: 0, bytes, bytes_received: bytes };
-    advance(&mut clocks, &vec![part; entries_s.len()], &network(), Rules::default());
+    advance(
+        &mut clocks,
+        &vec![part; entries_s.len()],
+        &Links::uniform(&network()),
+        Rules::default(),
+    );
     clocks
 }
 
@@ -75,7 +81,7 @@ fn a_tree_reaches_every_rank_once_from_any_root() {
                 bytes_received: 0,
             };
             let rules = Rules { linear_up_to: 0 };
-            advance(&mut clocks, &vec![part; n_ranks], &network(), rules);
+            advance(&mut clocks, &vec![part; n_ranks], &Links::uniform(&network()), rules);
             let mut reached: Vec<usize> =
                 clocks.dependencies.iter().map(|(rank, _)| *rank).collect();
             reached.sort_unstable();
