@@ -1,5 +1,6 @@
 //! Folder of an experiment: its journal, and files of measurements that are valid up to the length in the journal.
 
+use super::picture::picture;
 use anyhow::{Context, bail};
 use experiment::journal::{CompletedRun, Journal};
 use experiment::regions::TOTAL;
@@ -20,6 +21,8 @@ const JOURNAL: &str = "experiment.json";
 pub(super) const MEASURED: &str = "measurements.jsonl";
 /// File of measurements that predictions are compared with.
 pub(super) const HOLDOUT: &str = "holdout.jsonl";
+/// Picture of the runs so far.
+const PROGRESS: &str = "progress.svg";
 const RUNS: &str = "runs";
 /// Prefix of the name of the run in progress.
 const NOW: &str = "now-";
@@ -128,6 +131,11 @@ impl Folder {
         self.save()
     }
 
+    /// Draws the runs so far, of `n_runs`; without the picture, nothing is lost.
+    pub(super) fn draw(&self, n_runs: usize) {
+        fs::write(self.dir.join(PROGRESS), picture(&self.journal.runs, n_runs)).ok();
+    }
+
     /// Writes the journal; its file is complete at any time.
     pub(super) fn save(&self) -> anyhow::Result<()> {
         let path = self.dir.join(JOURNAL);
@@ -212,7 +220,7 @@ fn remove(dir: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     };
-    for name in [MEASURED, HOLDOUT, JOURNAL] {
+    for name in [MEASURED, HOLDOUT, JOURNAL, PROGRESS] {
         gone(fs::remove_file(dir.join(name)))?;
     }
     gone(fs::remove_dir_all(dir.join(RUNS)))

@@ -19,6 +19,7 @@ mod environment;
 mod folder;
 mod measured_run;
 mod next;
+mod picture;
 pub mod run_command;
 mod series;
 
@@ -51,7 +52,8 @@ A plan has the command, such as `mpirun -n {p + 1} ./program {size}`, and the va
 `p`. Ctrl-C ends the current run; the same command then does the remaining ones.
 
 The folder gets `measurements.jsonl` and `holdout.jsonl` (JSON Lines as Extra-P reads them: a line for each run,
-region and metric) and `experiment.json` (the plan, the machine, its noise, the runs).
+region and metric), `experiment.json` (the plan, the machine, its noise, the runs) and `progress.svg`, a picture of the
+times that grows with every run.
 
 Exit codes: 0 when all runs are done; 2 when an option is wrong; 100 when runs failed or the plan is wrong; 102 when a
 result could not be written; 128 + N when signal N came.";

@@ -43,7 +43,11 @@ pub(super) fn run(
     keep_records: bool,
 ) -> anyhow::Result<Option<i32>> {
     let signal = signals()?;
-    let mut progress = Progress { line: ProgressLine::every(Duration::ZERO), last_line: None };
+    let mut progress = Progress {
+        line: ProgressLine::every(Duration::ZERO),
+        last_line: None,
+        last: String::new(),
+    };
     let mut pace = prepared.pace(&folder.journal.runs);
     note_environment(prepared, folder, &mut progress)?;
     let left = prepared.left(&folder.journal);
@@ -122,7 +126,10 @@ fn tries(
                 folder.put_away(keep_records.then_some(&name));
                 let mpi = || seen.mpi.clone();
                 folder.journal.environment.entry("mpi".to_owned()).or_insert_with(mpi);
+                progress.last =
+                    format!("; at {} it took {:.3} s", point.in_words(), seen.elapsed_s);
                 folder.add(done, &seen.measurements)?;
+                folder.draw(prepared.runs.len());
                 return Ok(true);
             }
             Err(Failure::Interrupted) => {
@@ -245,13 +252,16 @@ const LINES_EVERY: Duration = Duration::from_secs(30);
 struct Progress {
     line: ProgressLine,
     last_line: Option<Instant>,
+    /// What the last run was, as the end of a sentence.
+    last: String,
 }
 
 impl Progress {
     /// Shows that a run begins.
     fn show(&mut self, run: &str, left_s: Option<f64>) {
         let left = left_s.map(|s| format!("{} left", display::units::seconds(s)));
-        let line = format!("{run}, {}", left.as_deref().unwrap_or("time left unknown"));
+        let left = left.as_deref().unwrap_or("time left unknown");
+        let line = format!("{run}, {left}{}", self.last);
         if self.line.is_terminal {
             self.line.show(|| line);
         } else if self.last_line.is_none_or(|at| LINES_EVERY < at.elapsed()) {

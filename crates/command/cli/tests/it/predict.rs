@@ -58,6 +58,32 @@ fn regions_stand_beside_the_program() {
 }
 
 #[test]
+fn a_region_may_be_scaled() {
+    let sandbox = Sandbox::new();
+    let line = |region: &str, n: u32, s: f64| {
+        format!(
+            "{{\"params\":{{\"n\":{n}}},\"callpath\":\"{region}\",\"metric\":\"time\",\"value\":{s}}}\n"
+        )
+    };
+    let of_n = |n: u32| {
+        let s = f64::from(n);
+        line("total", n, 4.0 * s)
+            + &line("all ranks->main->force->pair", n, 3.0 * s)
+            + &line("all ranks->main", n, s)
+    };
+    sandbox.write("times.jsonl", [1, 2, 4, 8, 16].map(of_n).concat());
+    let value = |more: &str| {
+        let said = sandbox.said(&format!("predict times.jsonl --set n=32 --json {more}"));
+        said.json()["predictions"][0]["value"].as_f64().expect("a time")
+    };
+    assert!((value("") / 128.0 - 1.0).abs() < 0.01);
+    assert!((value("--scale force=0.5") / 80.0 - 1.0).abs() < 0.01);
+    let said = sandbox.said("predict times.jsonl --set n=32 --scale solve=2");
+    assert_eq!(said.code, Some(2));
+    assert!(said.errors.contains("no such region; they have `all ranks->main`"), "{}", said.errors);
+}
+
+#[test]
 fn a_cache_that_is_passed_is_told() {
     let sandbox = sandbox();
     let fitted = sandbox.said("fit a.txt -o models.json --cache L3:24000000:n:24:2");

@@ -67,6 +67,37 @@ fn regions_ranks_and_the_critical_path_stand_beside_it() {
     assert!((all["ranks"][1]["waiting_s"].as_f64().expect("a time") - 0.5).abs() < 1e-9, "{all}");
 }
 
+/// The two ranks are on one node or on two.
+#[test]
+fn messages_inside_a_node_have_their_network() {
+    let sandbox = sandbox();
+    let machine =
+        "latency_us = 1000\nper_byte_ns = 0\n[inside]\nlatency_us = 10\nper_byte_ns = 0\n";
+    sandbox.write("two.toml", machine);
+    for (n, expected_s) in [(1, 1e-3), (2, 1e-5)] {
+        let words = format!("predict trace --machine two.toml --ranks-per-node {n} --json");
+        let value = sandbox.said(&words).json()["predictions"][0]["value"].as_f64();
+        let transfer_s = value.expect("a time") - 1.5;
+        assert!((transfer_s - expected_s).abs() < 1e-7, "{n}: {transfer_s}");
+    }
+}
+
+/// Both ranks send before they receive: the program ran, so its messages did not wait.
+#[test]
+fn a_limit_that_makes_ranks_wait_forever_is_raised() {
+    let sandbox = sandbox();
+    for (rank, peer) in [(0, 1), (1, 0)] {
+        let text = format!(
+            "{rank} init\n{rank} send {peer} 0 1000\n{rank} recv {peer} 0 1000\n{rank} finalize\n"
+        );
+        sandbox.write(&format!("trace/rank-{rank}.txt"), text);
+    }
+    sandbox.write("short.toml", "latency_us = 1\nper_byte_ns = 1\neager_bytes = 10\n");
+    let said = sandbox.said("predict trace --engine composed --machine short.toml");
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    assert!(said.output.contains("with the network's limit of 10 bytes"), "{}", said.output);
+}
+
 #[test]
 fn people_get_a_table() {
     let said = sandbox().said("predict trace --engine composed --machine slow.toml");

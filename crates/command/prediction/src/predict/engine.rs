@@ -46,6 +46,7 @@ pub(super) fn predict(
         named => machine_of(named.as_deref(), options.ranks_per_node)?,
     };
     machine.nodes.clone_from(&input.nodes);
+    input.notes.extend(let_it_end(&input.program, &mut machine));
     let total_s = |machine: &Machine| evaluate(&input.program, machine).map(|it| it.total_s);
     let composed = evaluate(&input.program, &machine).context("the run cannot be composed")?;
     let limits_s = match machine.at_limits() {
@@ -64,6 +65,38 @@ pub(super) fn predict(
         output::text(&result)
     };
     user_io::print::result(&text)
+}
+
+/// Lengths in bytes up to which messages are sent without asking the receiver, if the ranks wait for each other otherwise:
+/// the usual limit, and none.
+const EAGER_BYTES: [u64; 2] = [65_536, u64::MAX];
+
+/// Raises the eager limit of the machine until the program ends, as it did when it ran; returns what to say of that.
+///
+/// The limit of a measured network is a guess, from a step in the times of messages.
+fn let_it_end(program: &RankPrograms, machine: &mut Machine) -> Option<String> {
+    let ends = |machine: &Machine| evaluate(program, machine).is_ok();
+    if ends(machine) {
+        return None;
+    }
+    let mut raised = machine.clone();
+    for n_bytes in EAGER_BYTES {
+        raised.raise_eager(n_bytes);
+        if ends(&raised) {
+            let before = machine.network.eager_bytes;
+            *machine = raised;
+            let up_to = if n_bytes == u64::MAX {
+                "all".to_owned()
+            } else {
+                format!("up to {n_bytes} bytes")
+            };
+            return Some(format!(
+                "messages ({up_to}) are sent without waiting for the receiver: with the network's limit of {before} bytes \
+                 the ranks would wait for each other, which they did not when they ran"
+            ));
+        }
+    }
+    None
 }
 
 /// Checks that no option for models is given: a run has no parameters and no models.

@@ -138,7 +138,7 @@ impl<'a> Evaluation<'a> {
         };
         Self {
             program,
-            links: Links::of(machine, n_ranks),
+            links: Links::of(&machine.network, machine.inside.as_ref(), machine.nodes_of(n_ranks)),
             copy_s_per_byte: machine.copy_s_per_byte,
             rules: machine.rules,
             speed: machine.speed_of(n_ranks),

@@ -3,7 +3,6 @@
 //! A round of a collective operation goes between ranks of a certain distance, and lasts as long as the slowest of its
 //! messages: inside a node only where no pair of that distance is on two nodes.
 
-use super::machine::Machine;
 use super::network::Network;
 
 /// Networks of a machine, for the ranks of a program.
@@ -34,14 +33,13 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Returns the networks between the ranks of a program on a machine.
+    /// Returns the networks between ranks, given the node of each; without these, all messages go between nodes.
     #[must_use]
-    pub fn of(machine: &'a Machine, n_ranks: usize) -> Self {
-        let between = &machine.network;
-        let nodes = machine.nodes_of(n_ranks);
-        let (Some(inside), false) = (&machine.inside, nodes.is_empty()) else {
+    pub fn of(between: &'a Network, inside: Option<&'a Network>, nodes: Vec<u32>) -> Self {
+        let (Some(inside), false) = (inside, nodes.is_empty()) else {
             return Self::uniform(between);
         };
+        let n_ranks = nodes.len();
         let is_apart = |a: usize, b: usize| nodes[a] != nodes[b];
         let leaves = |distance: usize| {
             (0..n_ranks).any(|rank| {
@@ -101,36 +99,31 @@ impl<'a> Links<'a> {
 mod tests {
     use super::*;
 
-    fn machine(nodes: &[u32], ranks_per_node: Option<usize>) -> Machine {
-        let mut machine = Machine::of(Network::uniform(1e-3, 0.0));
-        machine.inside = Some(Network::uniform(1e-6, 0.0));
-        (machine.nodes, machine.ranks_per_node) = (nodes.to_vec(), ranks_per_node);
-        machine
+    const OUTSIDE_S: f64 = 1e-3;
+
+    /// Checks the networks between ranks 0 and 3, 3 and 4, of the third round, and of a ring: true for that inside.
+    #[track_caller]
+    fn check(nodes: &[u32], expected: [bool; 4], to_all: [usize; 2]) {
+        let (between, inside) = (Network::uniform(OUTSIDE_S, 0.0), Network::uniform(1e-6, 0.0));
+        let links = Links::of(&between, Some(&inside), nodes.to_vec());
+        let networks =
+            [links.network(0, 3), links.network(3, 4), links.of_round(2), links.of_ring()];
+        assert_eq!(networks.map(is_inside), expected);
+        assert_eq!(links.to_all(8).map(|(_, n)| n), to_all);
     }
 
     fn is_inside(network: &Network) -> bool {
-        network.one_way_s(0) < 1e-4
+        network.one_way_s(0) < 0.1 * OUTSIDE_S
     }
 
     #[test]
     fn ranks_of_a_node_have_its_network() {
-        for machine in [machine(&[0, 0, 0, 0, 1, 1, 1, 1], None), machine(&[], Some(4))] {
-            let links = Links::of(&machine, 8);
-            assert!(is_inside(links.network(0, 3)) && !is_inside(links.network(3, 4)));
-            assert!(!is_inside(links.of_round(2)) && !is_inside(links.of_ring()));
-            assert_eq!(links.to_all(8).map(|(_, n)| n), [4, 3]);
-        }
-        let one = machine(&[], Some(8));
-        let links = Links::of(&one, 8);
-        assert!(is_inside(links.of_round(0)) && is_inside(links.of_ring()));
-        assert_eq!(links.to_all(8).map(|(_, n)| n), [0, 7]);
+        check(&[0, 0, 0, 0, 1, 1, 1, 1], [true, false, false, false], [4, 3]);
+        check(&[0; 8], [true; 4], [0, 7]);
     }
 
     #[test]
     fn without_nodes_all_messages_leave() {
-        let unknown = machine(&[], None);
-        let links = Links::of(&unknown, 4);
-        assert!(!is_inside(links.network(0, 1)) && !is_inside(links.of_round(0)));
-        assert_eq!(links.to_all(4).map(|(_, n)| n), [3, 0]);
+        check(&[], [false; 4], [7, 0]);
     }
 }

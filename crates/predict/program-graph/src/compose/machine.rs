@@ -164,6 +164,16 @@ impl Machine {
         Some(limits.map(|(network, inside)| Self { network, inside, limits: None, ..self.clone() }))
     }
 
+    /// Sends messages of up to this length without asking the receiver, in all networks.
+    pub fn raise_eager(&mut self, n_bytes: u64) {
+        let limits = self.limits.iter_mut().flatten();
+        let pairs = limits.flat_map(|(network, inside)| std::iter::once(network).chain(inside));
+        let own = std::iter::once(&mut self.network).chain(&mut self.inside);
+        for network in own.chain(pairs) {
+            network.eager_bytes = network.eager_bytes.max(n_bytes);
+        }
+    }
+
     /// Returns a predefined machine.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -81,7 +81,10 @@ impl Experiment {
             .map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        assert_eq!(names, ["experiment.json", "holdout.jsonl", "lock", "measurements.jsonl"]);
+        assert_eq!(
+            names,
+            ["experiment.json", "holdout.jsonl", "lock", "measurements.jsonl", "progress.svg"]
+        );
         self.check_nothing_is_left();
     }
 
