@@ -121,7 +121,7 @@ fn residuals(model: &FittedModel, seen: &Measurements, unseen: &Measurements) ->
     let points =
         |of: &[(f64, f64, f64, f64)]| of.iter().map(|(x, ratio, ..)| [*x, *ratio]).collect();
     let line = ChartLine {
-        name: "measured / predicted, with the interval".to_owned(),
+        name: "interval".to_owned(),
         line: intervals.iter().map(|[x, ..]| [*x, 1.0]).collect(),
         intervals,
         points: points(&used),

@@ -103,9 +103,9 @@ pub(super) fn scale_run(
     let functions = functions.filter(|functions| !functions.is_empty()).context(
         "`--scale` needs call paths, and the run was not sampled: `sintonia doctor` says what that takes",
     )?;
-    for (scale, _) in scales.iter().zip(met).filter(|(_, is_met)| !is_met) {
+    for (scale, is_met) in scales.iter().zip(met) {
         ensure_option!(
-            false,
+            is_met,
             "`--scale {}`: no sample of the run is in such a function; the functions with most time are {}",
             scale.region,
             listed(functions.iter().map(|it| plain(&it.place.function)))
