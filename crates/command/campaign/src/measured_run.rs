@@ -4,7 +4,7 @@
 use anyhow::{Context, bail};
 use events::{ProbePoint, RecordKind};
 use experiment::Measurement;
-use experiment::call_paths::{self, SampledPath};
+use experiment::call_paths::{self, SampledPath, without_arguments};
 use experiment::journal::RunPlacement;
 use experiment::regions::{
     FunctionBoundary, FunctionShare, SiteTime, TOTAL, TimelineMpiCall, inside, measurements,
@@ -162,7 +162,7 @@ fn label(site: &CallSite, n_alike: &mut HashMap<String, usize>) -> String {
     if !site.place.file.is_empty() || site.place.function.is_empty() {
         return report::call_label(site);
     }
-    let function = &site.place.function;
+    let function = without_arguments(&site.place.function);
     let n = n_alike.entry(format!("{function} {}", site.operation)).or_default();
     *n += 1;
     let number = if *n == 1 { String::new() } else { format!("#{n}") };

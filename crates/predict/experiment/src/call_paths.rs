@@ -174,13 +174,33 @@ fn plain(functions: &[String], ends_in_mpi: bool) -> Vec<String> {
             continue;
         }
         let end = OUTLINED.iter().filter_map(|suffix| name.find(suffix)).min();
-        let name = name[..end.unwrap_or(name.len())].replace("->", "→");
+        let name = without_arguments(&name[..end.unwrap_or(name.len())]).replace("->", "→");
         match path.iter().position(|other| *other == name) {
             Some(at) => path.truncate(at + 1),
             None => path.push(name),
         }
     }
     path
+}
+
+/// Returns the name of a function without the arguments of templates: `solve` for `solve<Matrix<double>, int>`.
+#[must_use]
+pub fn without_arguments(name: &str) -> String {
+    // The names of operators have brackets of their own.
+    if name.contains("operator<") || name.contains("operator>") || name.contains("operator-") {
+        return name.to_owned();
+    }
+    let (mut short, mut depth) = (String::new(), 0_usize);
+    for letter in name.chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => short.push(letter),
+            _ => {}
+        }
+    }
+    // Nothing is left of a name in brackets, such as `<unknown>`.
+    if short.trim().is_empty() { name.to_owned() } else { short.trim().to_owned() }
 }
 
 #[cfg(test)]
@@ -247,6 +267,13 @@ mod tests {
             ("all ranks->main->step->force->pair", 4.5, 3),
         ];
         check(&all, &[], &expected);
+    }
+
+    #[test]
+    fn arguments_of_templates_are_left_out() {
+        let names = ["f<A<int>, B>::g<3>", "f", "A<int>::operator<<", "<unknown>", "f<a> "];
+        let expected = ["f::g", "f", "A<int>::operator<<", "<unknown>", "f"];
+        assert_eq!(names.map(without_arguments), expected);
     }
 
     #[test]

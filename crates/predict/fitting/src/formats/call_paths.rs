@@ -26,7 +26,7 @@ const N_SAMPLES_MIN: u64 = 30;
 const N_SAMPLES_OF_ONE: u64 = 5;
 /// Number of points that a region needs, if there are so many, and their share of all.
 const N_POINTS_MIN: usize = 4;
-const POINTS_MIN: f64 = 2.0 / 3.0;
+const POINTS_MIN: f64 = 0.5;
 /// Samples that a region needs at a point on average: with fewer, noise hides how its time grows.
 const N_SAMPLES_MEAN: f64 = 10.0;
 /// Share of its role's time, or of its call site's, that a region needs at one point.
