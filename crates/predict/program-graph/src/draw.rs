@@ -1,11 +1,13 @@
 //! Draws graphs as SVG, with one lane for each role.
 //!
 //! A picture holds two views: the whole graph (DP*Graph+), and
-//! regions, forks and joins only (T-Graph*). One is shown, and a click switches to the other.
+//! regions, forks and joins only (T-Graph*). One is shown, and a click switches to the other. Where a view is taller
+//! than a screen, its functions are folded: a click opens each on a page of its own.
 //!
 //! # Invariants
 //! - Every picture is self-contained: generic fonts, no other files.
 
+mod folded;
 mod fragment;
 mod frames;
 mod labels;
@@ -16,6 +18,7 @@ mod text;
 
 use crate::shape::{Graph, Origin, Role};
 use display::text::escape_xml;
+use folded::{FoldedFunction, FoldedFunctions};
 use fragment::Fragment;
 use steps::Drawer;
 use text::width;
@@ -38,14 +41,22 @@ text{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;font-size:11px;fil
 .else{fill:#f3f4f6;stroke:#4b5563}.send,.recv,.coll,.done,.side,.file,.else,.comp{stroke-width:1.4}\
 .dash{stroke-dasharray:4 2.5}.l{fill:none;stroke:#1d2733;stroke-width:1.2}.fill{fill:#1d2733}\
 .dot{fill:#fff;stroke:#1d2733}.pill{fill:#374151}.pill+text{fill:#fff}.region{fill:#fff8e1;stroke:#7a4b00;stroke-width:1.2}\
-.out{fill:#fff;stroke:#52606d}.bar{fill:#374151}.switch{cursor:pointer}.switch rect{fill:#e9eef4;stroke:#9aa5b1}";
+.out{fill:#fff;stroke:#52606d}.bar{fill:#374151}.switch{cursor:pointer}.switch rect{fill:#e9eef4;stroke:#9aa5b1}\
+.open{cursor:pointer}.fold{fill:#e9eef4;stroke:#4a6fa5;stroke-width:1.2}.open:hover rect{stroke:#1d2733}";
 
-/// Script that shows the other view and resizes the picture.
+/// Height of a view above which its functions are folded, in pixels.
+const SCREEN_HEIGHT: f64 = 900.0;
+
+/// Script that shows another page of the picture, remembers the way to it, and resizes the picture.
 const SCRIPT: &str = "\
-function other(){var d=document,a=d.getElementById('full'),b=d.getElementById('regions'),\
-f=a.style.display==='none',s=f?a:b,h=f?b:a;h.style.display='none';s.style.display='inline';\
-var e=d.documentElement,w=s.getAttribute('data-width'),t=s.getAttribute('data-height');\
-e.setAttribute('viewBox','0 0 '+w+' '+t);e.setAttribute('width',w);e.setAttribute('height',t)}";
+var way=[];function pages(){return document.querySelectorAll('.page')}\
+function shown(){var id='full';pages().forEach(function(g){if(g.style.display!=='none')id=g.id});return id}\
+function turn(to){var e=document.documentElement,s=document.getElementById(to),\
+w=s.getAttribute('data-width'),t=s.getAttribute('data-height');\
+pages().forEach(function(g){g.style.display=g.id===to?'inline':'none'});\
+e.setAttribute('viewBox','0 0 '+w+' '+t);e.setAttribute('width',w);e.setAttribute('height',t);window.scrollTo(0,0)}\
+function show(to){way.push(shown());turn(to)}function back(){turn(way.pop()||'full')}\
+function other(){turn(shown()==='full'?'regions':'full')}";
 
 /// View that is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,41 +67,76 @@ pub enum View {
     Regions,
 }
 
+/// A page of a picture, by its name.
+struct Page {
+    name: String,
+    drawing: Fragment,
+}
+
 /// Returns the picture of a graph as an SVG file: a lane for each role, the legend, and the switch between the views.
 #[must_use]
 pub fn draw(graph: &Graph, name: &str, view: View) -> String {
-    let full = view_of(graph, name, View::Full);
-    let regions = view_of(graph, name, View::Regions);
-    let shown = if view == View::Full { &full } else { &regions };
-    let group = |id: &str, page: &Fragment, is_shown: bool| {
-        let display = if is_shown { "inline" } else { "none" };
-        format!(
-            "<g id=\"{id}\" style=\"display:{display}\" data-width=\"{:.0}\" data-height=\"{:.0}\">{}</g>\n",
-            page.right, page.height, page.svg
-        )
-    };
+    let mut pages = view_of(graph, name, View::Full);
+    pages.extend(view_of(graph, name, View::Regions));
+    let shown = view.page();
+    let first = pages.iter().find(|page| page.name == shown);
+    let (w, h) = first.map_or((0.0, 0.0), |page| (page.drawing.right, page.drawing.height));
+    let groups: String = pages.iter().map(|page| group(page, page.name == shown)).collect();
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w:.0}\" height=\"{h:.0}\" viewBox=\"0 0 {w:.0} {h:.0}\">\n\
          <title>{}</title>\n<style>{STYLE}</style>\n\
          <defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
          <path d=\"M0 0.8 L7.5 4 L0 7.2 Z\" fill=\"#52606d\"/></marker></defs>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{}{}<script>{SCRIPT}</script>\n</svg>\n",
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{groups}<script>{SCRIPT}</script>\n</svg>\n",
         escape_xml(name),
-        group("full", &full, view == View::Full),
-        group("regions", &regions, view == View::Regions),
-        w = shown.right,
-        h = shown.height,
     )
 }
 
-fn view_of(graph: &Graph, name: &str, view: View) -> Fragment {
-    let lane = |role: &Role| Drawer::new(view).body(&role.body).unwrap_or_default();
+impl View {
+    /// Name of its first page.
+    fn page(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Regions => "regions",
+        }
+    }
+}
+
+fn group(page: &Page, is_shown: bool) -> String {
+    let display = if is_shown { "inline" } else { "none" };
+    let (name, drawing) = (&page.name, &page.drawing);
+    format!(
+        "<g id=\"{name}\" style=\"display:{display}\" class=\"page\" data-width=\"{:.0}\" data-height=\"{:.0}\">{}</g>\n",
+        drawing.right, drawing.height, drawing.svg
+    )
+}
+
+/// Draws a view: its first page, and those of folded functions if it would be too tall without.
+fn view_of(graph: &Graph, name: &str, view: View) -> Vec<Page> {
+    let lane = |role: &Role| Drawer::new(view, None).body(&role.body).unwrap_or_default();
     let lanes: Vec<Fragment> = graph.roles.iter().map(lane).collect();
+    let first = first_page(graph, (name, view), &lanes);
+    if first.drawing.height <= SCREEN_HEIGHT {
+        return vec![first];
+    }
+    let mut lanes = Vec::new();
+    let mut pages = Vec::new();
+    for (at, role) in graph.roles.iter().enumerate() {
+        let prefix = format!("{}-{at}-", view.page());
+        let mut drawer = Drawer::new(view, Some(FoldedFunctions::new(prefix)));
+        lanes.push(drawer.body(&role.body).unwrap_or_default());
+        pages.extend(drawer.folded().into_iter().map(|function| page_of(role, function)));
+    }
+    pages.insert(0, first_page(graph, (name, view), &lanes));
+    pages
+}
+
+fn first_page(graph: &Graph, (name, view): (&str, View), lanes: &[Fragment]) -> Page {
     let tallest = lanes.iter().map(|lane| lane.height).fold(0.0, f64::max);
     let lane_height = LANE_HEAD + tallest + 2.0 * LANE_PAD;
     let mut page = Fragment::default();
     let mut x = MARGIN;
-    for (role, lane) in graph.roles.iter().zip(&lanes) {
+    for (role, lane) in graph.roles.iter().zip(lanes) {
         x += put_lane(&mut page, role, lane, (x, lane_height)) + MARGIN;
     }
     let legend = legend::legend(graph, view, x.max(640.0) - 2.0 * MARGIN);
@@ -101,8 +147,28 @@ fn view_of(graph: &Graph, name: &str, view: View) -> Fragment {
     page.text(labels_x, 25.0, "s", &labels(graph));
     page.right = x.max(legend.right + 2.0 * MARGIN).max(labels_x + 346.0);
     page.height = legend_y + legend.height + MARGIN;
-    put_switch(&mut page, view);
-    page
+    let words = match view {
+        View::Full => "regions only",
+        View::Regions => "whole graph",
+    };
+    let x = page.right - MARGIN - button_width(words);
+    put_button(&mut page, x, words, ("other()", "shows the other view"));
+    Page { name: view.page().to_owned(), drawing: page }
+}
+
+/// Draws the page of a folded function.
+fn page_of(role: &Role, function: FoldedFunction) -> Page {
+    let FoldedFunction { page: name, title, body } = function;
+    let mut page = Fragment::default();
+    let height = LANE_HEAD + body.height + 2.0 * LANE_PAD;
+    let lane_width = put_lane(&mut page, role, &body, (MARGIN, height));
+    let back = "◂ back";
+    put_button(&mut page, MARGIN, back, ("back()", "shows the page before"));
+    let title_x = MARGIN + button_width(back) + 14.0;
+    page.text(title_x, 25.0, "h", &title);
+    page.right = (lane_width + 2.0 * MARGIN).max(title_x + width(&title, 16.0) * 1.1 + MARGIN);
+    page.height = TITLE_HEIGHT + height + MARGIN;
+    Page { name, drawing: page }
 }
 
 /// Describes the origin of the graph in a few words.
@@ -139,14 +205,14 @@ fn put_lane(page: &mut Fragment, role: &Role, lane: &Fragment, (x, height): (f64
     w
 }
 
-fn put_switch(page: &mut Fragment, view: View) {
-    let words = match view {
-        View::Full => "regions only",
-        View::Regions => "whole graph",
-    };
-    let w = width(words, fragment::SIZE) + 20.0;
-    let x = page.right - MARGIN - w;
-    page.put(&format!("<g class=\"switch\" onclick=\"other()\"><title>shows the other view</title><rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
+fn button_width(words: &str) -> f64 {
+    width(words, fragment::SIZE) + 20.0
+}
+
+/// Draws a button at this position, with the script that it runs and its tooltip.
+fn put_button(page: &mut Fragment, x: f64, words: &str, (script, hint): (&str, &str)) {
+    let w = button_width(words);
+    page.put(&format!("<g class=\"switch\" onclick=\"{script}\"><title>{hint}</title><rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
          <text x=\"{:.1}\" y=\"25\">{words}</text></g>",
         x + 10.0));
 }

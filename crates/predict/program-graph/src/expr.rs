@@ -7,6 +7,7 @@ mod sum;
 
 pub use expression::Operator;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Precedence above that of every operator.
@@ -97,9 +98,35 @@ impl Expr {
     /// Evaluates the expression, where `of` returns the values of `rank`, `p` and names; `None` when one is
     /// unknown, or the result is not finite.
     ///
-    /// Division is real division, as in a formula.
+    /// Division is real division, as in a formula. Where a part is unknown, `of` is asked for the text of the whole.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
-        let value = match self {
+        let is_whole = matches!(self, Self::Binary(..) | Self::Not(_) | Self::Choice(..));
+        let value = self.value_of_parts(of);
+        let value = value.or_else(|| is_whole.then(|| of(&self.to_string())).flatten());
+        value.filter(|value| value.is_finite())
+    }
+
+    /// Returns the names that keep the expression from having a value, as `of` is asked for them.
+    pub fn unknown(&self, of: &dyn Fn(&str) -> Option<f64>) -> BTreeSet<String> {
+        if self.value(of).is_some() {
+            return BTreeSet::new();
+        }
+        let parts: Vec<&Self> = match self {
+            Self::Not(inner) => vec![inner],
+            Self::Binary(_, one, other) => vec![one, other],
+            Self::Call(name, arguments) if is_known_function(name) => arguments.iter().collect(),
+            Self::Choice(condition, one, other) => match condition.value(of) {
+                None => vec![condition],
+                Some(value) => vec![if value == 0.0 { other } else { one }],
+            },
+            _ => Vec::new(),
+        };
+        let inner: BTreeSet<String> = parts.iter().flat_map(|part| part.unknown(of)).collect();
+        if inner.is_empty() { BTreeSet::from([self.to_string()]) } else { inner }
+    }
+
+    fn value_of_parts(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        Some(match self {
             Self::Number(number) => *number as f64,
             Self::Rank => of("rank")?,
             Self::Size => of("p")?,
@@ -116,8 +143,7 @@ impl Expr {
             Self::Binary(operator, one, other) => {
                 operator.real(one.value(of)?, other.value(of)?)?
             }
-        };
-        value.is_finite().then_some(value)
+        })
     }
 
     /// Evaluates the expression with C integer arithmetic, where `of` returns the values of names, `rank` and `p`;
@@ -137,6 +163,11 @@ impl Expr {
             leaf => of(leaf),
         }
     }
+}
+
+/// Returns whether a function has a value once its arguments have one.
+fn is_known_function(name: &str) -> bool {
+    matches!(name, "log2" | "min" | "max")
 }
 
 fn call(

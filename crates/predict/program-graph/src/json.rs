@@ -6,7 +6,9 @@
 
 use crate::expr::Expr;
 use crate::regions::roman;
-use crate::shape::{Arm, DataTransfer, Graph, GraphNode, GraphNodeKind, JumpKind, Mpi, Role};
+use crate::shape::{
+    Arm, DataTransfer, Expansion, Graph, GraphNode, GraphNodeKind, JumpKind, Mpi, Role,
+};
 use serde_json::{Value, json};
 
 /// Version of the JSON format.
@@ -102,7 +104,8 @@ fn describe(node: &GraphNode, to: &mut Value) {
             ("branch", branch.condition.clone())
         }
         GraphNodeKind::Call(group) => {
-            to["is_recursive"] = json!(group.is_recursive);
+            to["is_recursive"] = json!(group.expansion == Expansion::Around);
+            to["is_shown_earlier"] = json!(group.expansion == Expansion::Earlier);
             ("function", format!("{}()", group.function))
         }
         GraphNodeKind::Mpi(mpi) => {

@@ -37,8 +37,8 @@ pub use json::{FORMAT_VERSION, json};
 pub use recorded::{RecordedRun, RecordedSite, Segment, from_run, overlay};
 pub use regions::roman;
 pub use shape::{
-    Arm, Branch, Compute, DataTransfer, Graph, GraphNode, GraphNodeKind, InlinedCall, Jump,
-    JumpKind, Loop, Mpi, NodeMeasurements, Origin, Repeat, Role, SendMode, Side, SourceLocation,
-    Warning,
+    Arm, Branch, Compute, DataTransfer, Expansion, Graph, GraphNode, GraphNodeKind, InlinedCall,
+    Jump, JumpKind, Loop, Mpi, NodeMeasurements, Origin, Repeat, Role, SendMode, Side,
+    SourceLocation, Warning,
 };
 pub use source::{SourceError, SourceFile, read};

@@ -192,10 +192,22 @@ pub struct Arm {
 pub struct InlinedCall {
     /// Name of the function.
     pub function: String,
-    /// True if it is called within itself; then its body is not shown again.
-    pub is_recursive: bool,
-    /// Steps of the function.
+    /// Whether its body is here.
+    pub expansion: Expansion,
+    /// Steps of the function; empty if it is not here.
     pub body: Vec<GraphNode>,
+}
+
+/// Where the body of a called function is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expansion {
+    /// At this call.
+    #[default]
+    Here,
+    /// Around this call: the function is called within itself.
+    Around,
+    /// At an earlier call of the same role, because the function is large.
+    Earlier,
 }
 
 /// An early exit.
@@ -320,11 +332,11 @@ impl GraphNode {
         }
     }
 
-    /// Returns whether it is or contains an MPI operation, or is a recursive call of a function that does.
+    /// Returns whether it is or contains an MPI operation, or is a call of a function that does and is shown elsewhere.
     #[must_use]
     pub fn has_mpi(&self) -> bool {
-        let is_again = matches!(&self.kind, GraphNodeKind::Call(group) if group.is_recursive);
-        is_again
+        let is_elsewhere = |group: &InlinedCall| group.expansion != Expansion::Here;
+        matches!(&self.kind, GraphNodeKind::Call(group) if is_elsewhere(group))
             || matches!(self.kind, GraphNodeKind::Mpi(_))
             || self.bodies().into_iter().flatten().any(GraphNode::has_mpi)
     }

@@ -11,10 +11,13 @@
 //! Types, pointers, and arithmetic that the walk cannot track: such a value keeps its name.
 
 mod branches;
+mod call_history;
 mod calls;
 mod expression;
+mod form;
 mod loops;
 mod operation;
+mod pointers;
 mod program;
 mod roles;
 mod scope;
@@ -27,7 +30,9 @@ mod walker;
 
 use crate::expr::Expr;
 use crate::regions;
-use crate::shape::{Graph, GraphNode, GraphNodeKind, Origin, Role, Warning, role_names};
+use crate::shape::{Graph, GraphNode, Origin, Role, Warning, role_names};
+use call_history::FirstCalls;
+use form::form;
 use program::SourceProgram;
 use roles::RoleRanks;
 use scope::{NameValue, Scope};
@@ -137,7 +142,8 @@ fn syntax(file: &Parsed) -> Vec<Warning> {
 
 fn graph(program: &SourceProgram<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
     warnings.extend(other_mains(program));
-    let (_, conditions) = walk(program, None, &mut warnings);
+    let all = walk(program, (None, &FirstCalls::new()), &mut warnings);
+    let conditions = all.conditions;
     let (roles, left_out) = roles::of_conditions(&conditions, &program.constants);
     for condition in left_out {
         warnings.insert(Warning {
@@ -146,14 +152,7 @@ fn graph(program: &SourceProgram<'_>, mut warnings: BTreeSet<Warning>) -> Graph 
             text: format!("has too many roles; `{condition}` is shown as a branch"),
         });
     }
-    let mut joined: Vec<(RoleRanks, Vec<GraphNode>)> = Vec::new();
-    for ranks in roles {
-        let (body, _) = walk(program, Some(&ranks), &mut warnings);
-        match joined.iter_mut().find(|(_, known)| form(known) == form(&body)) {
-            Some((known, _)) => known.ranks.extend(ranks.ranks),
-            None => joined.push((ranks, body)),
-        }
-    }
+    let joined = joined(program, (roles, &all.first_calls), &mut warnings);
     let mut graph = Graph {
         origin: Origin::Source,
         roles: named(joined, &conditions, program),
@@ -165,10 +164,35 @@ fn graph(program: &SourceProgram<'_>, mut warnings: BTreeSet<Warning>) -> Graph 
     graph
 }
 
+/// Walks the program once for each role, and joins roles that communicate in the same way.
+fn joined<'t>(
+    program: &SourceProgram<'t>,
+    (roles, first_calls): (Vec<RoleRanks>, &FirstCalls<'t>),
+    warnings: &mut BTreeSet<Warning>,
+) -> Vec<(RoleRanks, Vec<GraphNode>)> {
+    let mut joined: Vec<(RoleRanks, Vec<GraphNode>, String)> = Vec::new();
+    for ranks in roles {
+        let body = walk(program, (Some(&ranks), first_calls), warnings).steps;
+        let form = form(&body);
+        match joined.iter_mut().find(|(.., known)| *known == form) {
+            Some((known, ..)) => known.ranks.extend(ranks.ranks),
+            None => joined.push((ranks, body, form)),
+        }
+    }
+    let again = joined.into_iter().map(|(mut ranks, body, known)| {
+        ranks.ranks.sort_unstable();
+        // What only some of the ranks do besides is a branch now.
+        let of_all = walk(program, (Some(&ranks), first_calls), warnings).steps;
+        let body = if form(&of_all) == known { of_all } else { body };
+        (ranks, body)
+    });
+    again.collect()
+}
+
 /// Returns warnings about further `main` functions: only one program is drawn.
 fn other_mains(program: &SourceProgram<'_>) -> Vec<Warning> {
     let all = program.functions.get("main").map_or(&[][..], Vec::as_slice);
-    let Some(taken) = program.function("main", 2, None).map(|main| main.body) else {
+    let Some(taken) = program.main().map(|main| main.body) else {
         return Vec::new();
     };
     let others = all.iter().map(|main| main.body).filter(|body| !body.is(taken));
@@ -181,14 +205,22 @@ fn other_mains(program: &SourceProgram<'_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Walks the program; returns the steps, and the conditions on the rank that were met.
-fn walk(
-    program: &SourceProgram<'_>,
-    ranks: Option<&RoleRanks>,
+/// Result of a walk through a program.
+struct Walked<'t> {
+    steps: Vec<GraphNode>,
+    /// Conditions on the rank that were met.
+    conditions: Vec<Expr>,
+    first_calls: FirstCalls<'t>,
+}
+
+/// Walks the program as these ranks, or along all paths; `first_calls` are those of the walk along all paths.
+fn walk<'t>(
+    program: &SourceProgram<'t>,
+    (ranks, first_calls): (Option<&RoleRanks>, &FirstCalls<'t>),
     warnings: &mut BTreeSet<Warning>,
-) -> (Vec<GraphNode>, Vec<Expr>) {
-    let mut walker = Walker::new(program, ranks);
-    if let Some(main) = program.function("main", 2, None) {
+) -> Walked<'t> {
+    let mut walker = Walker::new(program, ranks, first_calls);
+    if let Some(main) = program.main() {
         let mut scope = Scope { function: "main", ..Scope::default() };
         for parameter in &main.parameters {
             let value = NameValue::Expr(Expr::Name((*parameter).to_owned()));
@@ -200,17 +232,14 @@ fn walk(
     let (mut steps, mut met) = walker.steps.finish();
     warnings.append(&mut met);
     tidy::tidy(&mut steps);
-    (steps, walker.conditions.met)
+    Walked { steps, conditions: walker.conditions.met, first_calls: walker.history.first_calls }
 }
 
 fn named(
-    mut joined: Vec<(RoleRanks, Vec<GraphNode>)>,
+    joined: Vec<(RoleRanks, Vec<GraphNode>)>,
     conditions: &[Expr],
     program: &SourceProgram<'_>,
 ) -> Vec<Role> {
-    for (ranks, _) in &mut joined {
-        ranks.ranks.sort_unstable();
-    }
     let words = |ranks: &RoleRanks| roles::in_words(&ranks.ranks, conditions, &program.constants);
     let all: Vec<String> = joined.iter().map(|(ranks, _)| words(ranks)).collect();
     let names = role_names(&all);
@@ -222,30 +251,4 @@ fn named(
         Role { name, ranks: words, conditions, measured_ranks: Vec::new(), body }
     });
     roles.collect()
-}
-
-/// Returns a text that is equal for two sequences that differ only in simple statements.
-fn form(nodes: &[GraphNode]) -> String {
-    let mut text = String::new();
-    for node in nodes {
-        if let GraphNodeKind::Compute(compute) = &node.kind {
-            if compute.is_costly {
-                text.push_str(&compute.label);
-            }
-            continue;
-        }
-        let said = match &node.kind {
-            GraphNodeKind::Mpi(mpi) => format!("{mpi:?}"),
-            GraphNodeKind::Loop(of) => format!("loop {}", of.count),
-            GraphNodeKind::Branch(of) => of.condition.clone(),
-            GraphNodeKind::Call(of) => of.function.clone(),
-            GraphNodeKind::Jump(of) => format!("{of:?}"),
-            GraphNodeKind::Compute(_) => String::new(),
-        };
-        text.push_str(&format!("{}:{}{said}", node.location.file, node.location.line));
-        for body in node.bodies() {
-            text.push_str(&format!("{{{}}}", form(body)));
-        }
-    }
-    text
 }

@@ -55,12 +55,15 @@ pub enum UnfoldError {
     )]
     NoRole(u32),
     /// A number that determines the program is not known.
-    #[error("`{label}` needs the value of `{expression}`: give it, or the sources that say it")]
+    #[error(
+        "`{label}` needs the value of {}: give it (`--let 'NAME=EXPRESSION'`), or the sources that say it",
+        quoted(names)
+    )]
     Unknown {
         /// Label of the MPI operation or loop.
         label: String,
-        /// Expression whose value is not known.
-        expression: String,
+        /// Names whose values are not known, as the setting is asked for them.
+        names: Vec<String>,
     },
     /// The program has too many steps.
     #[error("the program has more than {N_STEPS_MAX} steps: ask for fewer ranks or iterations")]
@@ -73,6 +76,10 @@ pub enum UnfoldError {
         /// Reason.
         source: ProgramError,
     },
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
 }
 
 /// A program, and its gaps.
@@ -94,7 +101,7 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
     let mut n_steps = 0;
     for rank in 0..u32::try_from(setting.n_ranks).unwrap_or(u32::MAX) {
         let role = role_of(graph, setting, rank).ok_or(UnfoldError::NoRole(rank))?;
-        let mut walk = Walk::new(graph, setting, rank, N_STEPS_MAX - n_steps);
+        let mut walk = Walk::new((graph, role), setting, rank, N_STEPS_MAX - n_steps);
         walk.sequence(&role.body)?;
         n_steps += walk.visited.len();
         let mut n_passages: BTreeMap<String, f64> = BTreeMap::new();

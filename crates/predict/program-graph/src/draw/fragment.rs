@@ -64,7 +64,7 @@ impl Fragment {
 pub(super) const GAP: f64 = 16.0;
 
 /// Draws parts one after the other, with arrows between them.
-pub(super) fn sequence(fragments: &[Fragment]) -> Fragment {
+fn sequence(fragments: &[Fragment]) -> Fragment {
     let mut whole = Fragment::default();
     let mut before: Option<&Fragment> = None;
     for fragment in fragments {
@@ -83,6 +83,64 @@ pub(super) fn sequence(fragments: &[Fragment]) -> Fragment {
         before = Some(fragment);
     }
     whole.is_end = before.is_some_and(|last| last.is_end);
+    whole
+}
+
+/// Space between two columns, in pixels.
+const COLUMN_GAP: f64 = 28.0;
+
+/// Draws parts one after the other, in columns of at most this height where the parts allow it.
+pub(super) fn columns(fragments: &[Fragment], height_max: f64) -> Fragment {
+    let mut columns: Vec<&[Fragment]> = Vec::new();
+    let (mut first, mut height) = (0, 0.0);
+    for (at, fragment) in fragments.iter().enumerate() {
+        if first < at && height_max < height + fragment.height {
+            columns.push(&fragments[first..at]);
+            (first, height) = (at, 0.0);
+        }
+        height += fragment.height + GAP;
+    }
+    columns.push(&fragments[first..]);
+    let columns: Vec<Fragment> = columns.into_iter().map(sequence).collect();
+    if let [column] = columns.as_slice() {
+        return column.clone();
+    }
+    side_by_side(&columns)
+}
+
+/// Draws columns from left to right, with a line from the end of each to the start of the next.
+fn side_by_side(columns: &[Fragment]) -> Fragment {
+    let top = GAP;
+    let tallest = columns.iter().map(|column| column.height).fold(0.0, f64::max);
+    let mut whole = Fragment { height: top + tallest + GAP, ..Fragment::default() };
+    whole.flow_line(&[(0.0, 0.0), (0.0, top)], true);
+    let mut axis = 0.0;
+    for (at, column) in columns.iter().enumerate() {
+        whole.place(&column.svg, axis, top);
+        whole.left = whole.left.max(column.left - axis);
+        whole.right = axis + column.right;
+        if let Some(next) = columns.get(at + 1) {
+            let between = whole.right + COLUMN_GAP / 2.0;
+            let (end, next_axis) = (top + column.height, whole.right + COLUMN_GAP + next.left);
+            let turns = [
+                (axis, end),
+                (axis, end + GAP / 2.0),
+                (between, end + GAP / 2.0),
+                (between, 2.0),
+                (next_axis, 2.0),
+                (next_axis, top),
+            ];
+            if !column.is_end {
+                whole.flow_line(&turns, true);
+            }
+            axis = next_axis;
+        }
+    }
+    if let Some(last) = columns.last().filter(|last| !last.is_end) {
+        let bottom = whole.height;
+        whole.flow_line(&[(axis, top + last.height), (axis, bottom), (0.0, bottom)], false);
+    }
+    whole.is_end = columns.last().is_some_and(|last| last.is_end);
     whole
 }
 

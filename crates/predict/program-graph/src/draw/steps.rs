@@ -1,7 +1,8 @@
 //! Draws the steps of a role as parts of a picture.
 
 use super::View;
-use super::fragment::{Fragment, SIZE, SMALL, sequence, text_box};
+use super::folded::{FoldedFunction, FoldedFunctions, opener};
+use super::fragment::{Fragment, SIZE, SMALL, columns, text_box};
 use super::frames::{called, diamond, parted, passed, repeated};
 use super::labels::{
     N_BESIDE_MAX, beside, counted, describe, location, locations, n_operations, per_rank, product,
@@ -10,29 +11,42 @@ use super::labels::{
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::{cut, times, width};
 use crate::regions::roman;
-use crate::shape::{Arm, Branch, GraphNode, GraphNodeKind, InlinedCall, Jump, Mpi};
+use crate::shape::{Arm, Branch, Expansion, GraphNode, GraphNodeKind, InlinedCall, Jump, Mpi};
 use display::units::seconds;
 
 /// Largest number of characters of conditions, and of loop headers.
 const N_CONDITION_MAX: usize = 40;
 const N_HEADER_MAX: usize = 44;
+/// Height of columns where functions are folded, in pixels.
+const COLUMN_HEIGHT_MAX: f64 = 560.0;
+/// Height up to which the body of a function is drawn at its call where others are folded, in pixels.
+const OPEN_HEIGHT_MAX: f64 = 70.0;
 
 /// Draws the steps of one role.
 pub(super) struct Drawer {
     view: View,
     /// Functions already drawn: contents and regions.
     drawn: Vec<(String, String)>,
+    /// Functions that are opened by a click; `None` where all are open.
+    folded: Option<FoldedFunctions>,
 }
 
 impl Drawer {
-    pub(super) fn new(view: View) -> Self {
-        Self { view, drawn: Vec::new() }
+    /// Creates a drawer that draws functions at their calls, or that folds those of more than a few steps.
+    pub(super) fn new(view: View, folded: Option<FoldedFunctions>) -> Self {
+        Self { view, drawn: Vec::new(), folded }
     }
 
-    /// Draws a sequence; `None` when nothing of it is shown.
+    /// Returns the functions that were folded.
+    pub(super) fn folded(self) -> Vec<FoldedFunction> {
+        self.folded.map(FoldedFunctions::finish).unwrap_or_default()
+    }
+
+    /// Draws a sequence, in columns where functions are folded; `None` when nothing of it is shown.
     pub(super) fn body(&mut self, nodes: &[GraphNode]) -> Option<Fragment> {
         let fragments = self.fragments(nodes);
-        (!fragments.is_empty()).then(|| sequence(&fragments))
+        let height_max = if self.folded.is_some() { COLUMN_HEIGHT_MAX } else { f64::INFINITY };
+        (!fragments.is_empty()).then(|| columns(&fragments, height_max))
     }
 
     fn fragments(&mut self, nodes: &[GraphNode]) -> Vec<Fragment> {
@@ -53,7 +67,9 @@ impl Drawer {
             GraphNodeKind::Mpi(mpi) => self.operation(node, mpi).into_iter().collect(),
             GraphNodeKind::Jump(exit) => self.exit(exit).into_iter().collect(),
             GraphNodeKind::Branch(branch) => self.branch(branch).into_iter().collect(),
-            GraphNodeKind::Call(group) if self.view == View::Regions => self.fragments(&group.body),
+            GraphNodeKind::Call(group) if self.view == View::Regions && self.folded.is_none() => {
+                self.fragments(&group.body)
+            }
             GraphNodeKind::Call(group) => self.group(node, group).into_iter().collect(),
             GraphNodeKind::Loop(of) => {
                 let inner = self.body(&of.body).unwrap_or_default();
@@ -75,14 +91,16 @@ impl Drawer {
 
     /// Draws a function; functions that only call each other share a frame.
     fn group(&mut self, node: &GraphNode, group: &InlinedCall) -> Option<Fragment> {
-        if group.is_recursive {
-            let words = format!("{}() again, within itself", group.function);
-            return Some(text_box(&[(0, words)], "again"));
+        if group.expansion != Expansion::Here {
+            return Some(self.elsewhere(group));
+        }
+        if self.folded.is_some() {
+            return self.folded_group(node, group);
         }
         let mut names = vec![format!("{}()", group.function)];
         let mut body = &group.body;
         while let [GraphNode { kind: GraphNodeKind::Call(inner), .. }] = body.as_slice()
-            && !inner.is_recursive
+            && inner.expansion == Expansion::Here
         {
             names.push(format!("{}()", inner.function));
             body = &inner.body;
@@ -100,6 +118,48 @@ impl Drawer {
         let mut fragment = called(&cut(&names.join(" › "), 70), &inner);
         fragment.hint(&format!("{} ({})", group.function, location(node)));
         Some(fragment)
+    }
+
+    /// Draws a call of a function that is drawn elsewhere.
+    fn elsewhere(&self, group: &InlinedCall) -> Fragment {
+        let words = match group.expansion {
+            Expansion::Around => format!("{}() again, within itself", group.function),
+            _ => format!("{}() as before", group.function),
+        };
+        let fragment = text_box(&[(0, words)], "again");
+        match self.folded.as_ref().and_then(|folded| folded.page_of(&group.function)) {
+            Some(page) => opener(&page, fragment),
+            None => fragment,
+        }
+    }
+
+    /// Draws a function as a box that opens it, unless it is about as small as that.
+    fn folded_group(&mut self, node: &GraphNode, group: &InlinedCall) -> Option<Fragment> {
+        let contents = locations(&group.body);
+        let known = self.folded.as_ref().and_then(|folded| folded.known(&contents));
+        let page = match known {
+            Some(page) => page,
+            None => {
+                let inner = self.body(&group.body)?;
+                let name = format!("{}()", group.function);
+                if inner.height <= OPEN_HEIGHT_MAX {
+                    return Some(if self.view == View::Full {
+                        called(&name, &inner)
+                    } else {
+                        inner
+                    });
+                }
+                let title = format!("{name} ({})", location(node));
+                self.folded.as_mut()?.add(&group.function, (contents, title), inner)
+            }
+        };
+        let words = match regions_of(&group.body).as_str() {
+            "" => format!("▸ {}()", group.function),
+            regions => format!("▸ {}(): {regions}", group.function),
+        };
+        let mut fragment = text_box(&[(0, cut(&words, N_CONDITION_MAX + 20))], "fold");
+        fragment.hint(&format!("opens {} ({})", group.function, location(node)));
+        Some(opener(&page, fragment))
     }
 
     fn branch(&mut self, branch: &Branch) -> Option<Fragment> {
@@ -248,7 +308,7 @@ fn is_quiet(node: &GraphNode) -> bool {
     !node.has_mpi()
         && match &node.kind {
             GraphNodeKind::Jump(_) => false,
-            GraphNodeKind::Call(group) => !group.is_recursive,
+            GraphNodeKind::Call(group) => group.expansion == Expansion::Here,
             _ => true,
         }
 }

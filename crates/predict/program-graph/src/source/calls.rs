@@ -1,13 +1,14 @@
 //! Calls: of MPI, of the program's own functions, of function pointers, and of other functions.
 
 use super::branches::letter;
+use super::call_history::FirstCall;
 use super::expression::as_written;
-use super::program::{RANKS, SIZES};
+use super::program::{RANKS, SIZES, SourceProgram};
 use super::scope::{NameValue, Names, Scope};
 use super::syntax_node::SyntaxNode;
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::{Arm, Branch, GraphNodeKind, InlinedCall, JumpKind};
+use crate::shape::{Arm, Branch, Expansion, GraphNode, GraphNodeKind, InlinedCall, JumpKind};
 
 /// Largest depth of nested calls that are followed.
 const N_CALLS_MAX: usize = 40;
@@ -35,12 +36,16 @@ impl<'t> Walker<'_, 't> {
             self.lambdas.insert(name.to_owned(), body);
             return as_written(piece);
         }
+        if let Some(class) = temporary(self.program, called) {
+            return self.call_named(class, piece, &list);
+        }
         if called.kind() != "identifier" {
             self.expression(called);
         }
         let handed = match self.names.value_of(name) {
             Some(NameValue::Functions(names)) => names.clone(),
-            _ => Vec::new(),
+            _ if self.program.functions.contains_key(name) => Vec::new(),
+            _ => self.program.assigned.get(name).into_iter().flatten().copied().collect(),
         };
         if handed.is_empty() {
             self.call_named(name, piece, &list)
@@ -72,7 +77,16 @@ impl<'t> Walker<'_, 't> {
         if self.names.scopes.iter().any(|scope| scope.function == name)
             || N_CALLS_MAX < self.names.scopes.len()
         {
-            self.recursive(name, piece);
+            self.put_elsewhere(name, (Expansion::Around, program.is_of_mpi(name)), piece);
+            return self.names.result(name, piece, &arguments);
+        }
+        let passed = arguments.iter().filter_map(|argument| match &argument.value {
+            NameValue::Functions(functions) => Some(functions.iter().copied()),
+            _ => None,
+        });
+        let form = (name, passed.flatten().collect());
+        if let Some(has_mpi) = self.history.communicated(&form) {
+            self.put_elsewhere(name, (Expansion::Earlier, has_mpi), piece);
             return self.names.result(name, piece, &arguments);
         }
         let mut scope = Scope { function: name, ..Scope::default() };
@@ -84,7 +98,11 @@ impl<'t> Walker<'_, 't> {
         let location = self.names.location(piece);
         scope.called_at = body.file.is_macro.then(|| location.clone());
         self.names.scopes.push(scope);
+        let n_before = self.n_walked;
         let (steps, flow) = self.in_new_steps(|walker| walker.statement(body));
+        let size = self.n_walked - n_before;
+        let has_mpi = steps.iter().any(GraphNode::has_mpi);
+        self.history.note(form, FirstCall { size, has_mpi });
         let scope = self.names.scopes.pop().unwrap_or_default();
         self.has_ended |= flow == Some(JumpKind::Program);
         self.steps.put_group(name, steps, location);
@@ -94,15 +112,28 @@ impl<'t> Walker<'_, 't> {
         single.unwrap_or_else(|| self.names.result(name, piece, &[]))
     }
 
-    fn recursive(&mut self, name: &str, piece: SyntaxNode<'t>) {
+    /// Adds a call of a function whose body is elsewhere; without MPI it is computation.
+    fn put_elsewhere(
+        &mut self,
+        name: &str,
+        (expansion, has_mpi): (Expansion, bool),
+        piece: SyntaxNode<'t>,
+    ) {
         let location = self.names.location(piece);
-        if self.program.is_of_mpi(name) {
+        let n_loops = match expansion {
+            Expansion::Around => 0,
+            _ => self.program.n_loops_below(name),
+        };
+        if has_mpi && expansion == Expansion::Around {
             self.steps.warn(piece, format!("`{name}` is recursive; it is shown once"));
-            let group =
-                InlinedCall { function: name.to_owned(), is_recursive: true, body: Vec::new() };
+        }
+        if has_mpi {
+            let group = InlinedCall { function: name.to_owned(), expansion, body: Vec::new() };
             self.steps.push(GraphNodeKind::Call(group), location);
+        } else if expansion == Expansion::Around || 0 < n_loops {
+            self.steps.top().costly(location, &format!("{name}()"), n_loops);
         } else {
-            self.steps.top().costly(location, &format!("{name}()"), 0);
+            self.steps.top().statement(location);
         }
     }
 
@@ -111,7 +142,8 @@ impl<'t> Walker<'_, 't> {
         if let Some(to) = piece.key().filter(|_| is_address) {
             return Argument { piece, value: NameValue::Address(to) };
         }
-        let functions = self.names.functions_in(piece);
+        let mut functions = self.names.functions_in(piece);
+        functions.extend(temporary(self.program, piece));
         if !functions.is_empty() {
             return Argument { piece, value: NameValue::Functions(functions) };
         }
@@ -134,6 +166,15 @@ impl<'t> Walker<'_, 't> {
             return self.call_named(name, piece, list);
         }
         let location = self.names.location(piece);
+        if !names.iter().any(|name| self.program.is_of_mpi(name)) {
+            let called = piece.field("function").map_or("", SyntaxNode::name);
+            let arguments: Vec<Argument<'t>> = list.iter().map(|it| self.argument(*it)).collect();
+            let n_loops = names.iter().map(|it| self.program.n_loops_below(it)).max();
+            if let Some(n_loops) = n_loops.filter(|n_loops| 0 < *n_loops) {
+                self.steps.top().costly(location, &format!("{called}()"), n_loops);
+            }
+            return self.names.result(called, piece, &arguments);
+        }
         let arms = names.iter().enumerate().map(|(at, name)| {
             let (body, _) = self.in_new_steps(|walker| walker.call_named(name, piece, list));
             Arm { name: letter(at), label: (*name).to_owned(), body, probability: None }
@@ -202,6 +243,7 @@ impl<'t> Names<'_, 't> {
                 | "conditional_expression"
                 | "pointer_expression"
                 | "parenthesized_expression"
+                | "cast_expression"
         );
         if !is_plain {
             return Vec::new();
@@ -272,4 +314,14 @@ pub(super) fn pointed(piece: SyntaxNode<'_>) -> Option<String> {
     let key = piece.key()?;
     let is_address = piece.text().trim_start().starts_with('&');
     Some(if is_address { key } else { format!("*{key}") })
+}
+
+/// Returns the class of a new object that can be called: `Sum<double>()`, `Sum{}`.
+fn temporary<'t>(program: &SourceProgram<'t>, piece: SyntaxNode<'t>) -> Option<&'t str> {
+    let of = match piece.kind() {
+        "call_expression" => piece.field("function"),
+        "compound_literal_expression" => piece.field("type"),
+        _ => None,
+    };
+    program.callable.get(of?.name()).copied()
 }

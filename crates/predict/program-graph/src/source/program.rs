@@ -3,6 +3,7 @@
 //! # Invariants
 //! - Both sides of an `#if` are included; which one counts is decided where it is used.
 
+use super::pointers::{self, AssignedFunctions, Known};
 use super::syntax_index::SyntaxIndex;
 use super::syntax_node::{Context, Parsed, SourceLanguage, SyntaxNode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,10 @@ pub(super) struct SourceProgram<'t> {
     n_loops_below: BTreeMap<&'t str, usize>,
     /// Names of parameters and members that are called, and may point to one of these functions.
     pointers: BTreeSet<&'t str>,
+    /// Classes whose objects are called like functions; the call operator has the name of its class.
+    pub(super) callable: BTreeSet<&'t str>,
+    /// Functions that variables and members are set to, and classes that they are objects of.
+    pub(super) assigned: AssignedFunctions<'t>,
     /// Global variables that are assigned more than once.
     pub(super) unsteady: BTreeSet<&'t str>,
     /// Global variables.
@@ -75,6 +80,14 @@ impl<'t> SourceProgram<'t> {
         }
         files.iter().for_each(|file| program.define_broken(file.root()));
         program.find_globals(files);
+        program.assigned = pointers::assigned(
+            files,
+            &Known {
+                is_function: &|name| program.functions.contains_key(name),
+                is_callable: &|class| program.callable.contains(class),
+                parameters: &|name| program.parameters(name),
+            },
+        );
         program.find_mpi(files);
         let mut syntax_index = std::mem::take(&mut program.syntax_index);
         syntax_index.find_mpi(files, |name| program.is_of_mpi(name));
@@ -82,8 +95,17 @@ impl<'t> SourceProgram<'t> {
         program
     }
 
+    /// Returns `main`: of several, one that reaches MPI is preferred.
+    pub(super) fn main(&self) -> Option<&SourceFunction<'t>> {
+        let rank = |function: &&SourceFunction<'t>| {
+            (!self.reaches_mpi(function.body), function.parameters.len() != 2)
+        };
+        self.functions.get("main")?.iter().min_by_key(rank)
+    }
+
     /// Returns the function that a call refers to: of several with this name, one in the same file is
-    /// preferred, then one with as many parameters.
+    /// preferred, then one with as many parameters, then one that reaches MPI, because stubs replace it where there is
+    /// none.
     pub(super) fn function(
         &self,
         name: &str,
@@ -95,9 +117,14 @@ impl<'t> SourceProgram<'t> {
             let is_near = file.is_some_and(|file| function.body.file.name == file);
             let fits = function.parameters.len() == n_arguments;
             // `min_by_key` returns the first of the best.
-            (!is_near, !fits)
+            (!is_near, !fits, !self.reaches_mpi(function.body))
         };
         all.iter().min_by_key(rank)
+    }
+
+    fn parameters(&self, name: &str) -> &[&'t str] {
+        let first = self.functions.get(name).and_then(|all| all.first());
+        first.map_or(&[], |function| &function.parameters)
     }
 
     /// Returns the number of loops of a function and of all that it calls.
@@ -110,6 +137,11 @@ impl<'t> SourceProgram<'t> {
         self.syntax_index.has_mpi(piece)
     }
 
+    /// Returns whether the piece contains a statement that leaves it, past an MPI operation of the same function.
+    pub(super) fn leaves_mpi(&self, piece: SyntaxNode<'t>) -> bool {
+        self.syntax_index.leaves(piece) && self.syntax_index.has_mpi_behind(piece)
+    }
+
     pub(super) fn is_of_mpi(&self, name: &str) -> bool {
         self.mpi.contains(name) || self.pointers.contains(name) || is_mpi(name)
     }
@@ -120,7 +152,14 @@ impl<'t> SourceProgram<'t> {
                 if let (Some(declarator), Some(body)) =
                     (piece.field("declarator"), piece.field("body"))
                 {
-                    self.add(declarator, body);
+                    match declarator.name() {
+                        "operator()" => {
+                            let class = piece.class();
+                            self.callable.insert(class);
+                            self.add_as(class, declarator, body);
+                        }
+                        name => self.add_as(name, declarator, body),
+                    }
                 }
             }
             // `main(argc, argv)` in old C, with the body behind it.
@@ -147,10 +186,10 @@ impl<'t> SourceProgram<'t> {
         }
     }
 
-    fn add(&mut self, declarator: SyntaxNode<'t>, body: SyntaxNode<'t>) {
+    fn add_as(&mut self, name: &'t str, declarator: SyntaxNode<'t>, body: SyntaxNode<'t>) {
         let function = declarator.all().into_iter().find(|it| it.kind() == "function_declarator");
         let list = function.unwrap_or(declarator).field("parameters");
-        self.add_named(declarator.name(), list, body);
+        self.add_named(name, list, body);
     }
 
     fn add_named(
@@ -178,7 +217,7 @@ impl<'t> SourceProgram<'t> {
             if let Some(declarator) = declarator
                 && !self.functions.contains_key(declarator.name())
             {
-                self.add(declarator, piece);
+                self.add_as(declarator.name(), declarator, piece);
             }
         }
     }
@@ -254,14 +293,21 @@ impl<'t> SourceProgram<'t> {
     fn find_mpi(&mut self, files: &'t [Parsed]) {
         let mut uses: Vec<(&'t str, BTreeSet<&'t str>)> = Vec::new();
         for function in self.functions.values().flatten() {
-            let words = function.body.all().into_iter();
-            let words = words.filter(|it| matches!(it.kind(), "identifier" | "field_identifier"));
-            uses.push((function.name, words.map(SyntaxNode::text).collect()));
+            let all = function.body.all();
+            let calls = all.iter().filter_map(|it| it.field("function")).map(|it| it.name());
+            let words =
+                all.iter().filter(|it| matches!(it.kind(), "identifier" | "field_identifier"));
+            // A pointer to a function counts where it is called.
+            let words = words.map(|it| it.text()).filter(|word| {
+                self.functions.contains_key(word) || !self.assigned.contains_key(word)
+            });
+            uses.push((function.name, words.chain(calls).collect()));
         }
+        uses.extend(self.assigned.iter().map(|(name, functions)| (*name, functions.clone())));
         self.count_loops(&uses);
         self.spread(&uses);
         if self.is_one_handed_on(files) {
-            self.pointers = self.called_pointers();
+            self.pointers = self.called_pointers(&pointers::members(files));
             self.spread(&uses);
         }
     }
@@ -269,7 +315,10 @@ impl<'t> SourceProgram<'t> {
     fn count_loops(&mut self, uses: &[(&'t str, BTreeSet<&'t str>)]) {
         let mut called: BTreeMap<&'t str, BTreeSet<&'t str>> = BTreeMap::new();
         for (name, words) in uses {
-            let functions = words.iter().filter(|word| self.functions.contains_key(*word));
+            let is_known = |word: &&&str| {
+                self.functions.contains_key(*word) || self.assigned.contains_key(*word)
+            };
+            let functions = words.iter().filter(is_known);
             called.entry(name).or_default().extend(functions);
         }
         for name in called.keys() {
@@ -318,17 +367,17 @@ impl<'t> SourceProgram<'t> {
     }
 
     /// Returns parameters and members that are called.
-    fn called_pointers(&self) -> BTreeSet<&'t str> {
+    fn called_pointers(&self, members: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
         let mut found = BTreeSet::new();
         for function in self.functions.values().flatten() {
             for call in function.body.all().into_iter().filter(|it| it.kind() == "call_expression")
             {
                 let Some(called) = call.field("function") else { continue };
                 let name = called.name();
-                let is_member = called.kind() == "field_expression";
-                if !self.functions.contains_key(name)
-                    && (is_member || function.parameters.contains(&name))
-                {
+                let is_member = called.kind() == "field_expression" && members.contains(name);
+                let is_known =
+                    self.functions.contains_key(name) || self.assigned.contains_key(name);
+                if !is_known && (is_member || function.parameters.contains(&name)) {
                     found.insert(name);
                 }
             }

@@ -67,18 +67,10 @@ impl<'t> Conditions<'_, 't> {
         }
     }
 
-    /// Returns whether a condition holds for this role. It distinguishes roles only if something shown depends on it.
+    /// Returns whether a condition holds for this role. It distinguishes roles only if MPI operations depend on it.
     pub(super) fn holds_before(&mut self, condition: &Expr, piece: SyntaxNode<'t>) -> Option<bool> {
-        let is_shown = self.program.reaches_mpi(piece)
-            || self.program.syntax_index.leaves(piece)
-            || 0 < self.program.syntax_index.n_loops(piece)
-            || self.program.syntax_index.calls(piece).any(|call| self.is_call_with_loops(call));
-        if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
-    }
-
-    fn is_call_with_loops(&self, piece: SyntaxNode<'t>) -> bool {
-        let called = piece.field("function");
-        called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
+        let is_decisive = self.program.reaches_mpi(piece) || self.program.leaves_mpi(piece);
+        if is_decisive { self.holds(condition) } else { self.holds_quietly(condition) }
     }
 }
 

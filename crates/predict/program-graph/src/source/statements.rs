@@ -138,7 +138,8 @@ impl<'t> Walker<'_, 't> {
     /// Calls the constructor: `Window window(comm);` calls the function `Window`.
     fn constructor(&mut self, piece: SyntaxNode<'t>) {
         let Some(of) = piece.field("type").map(SyntaxNode::name) else { return };
-        if self.program.functions.contains_key(of) && self.program.is_of_mpi(of) {
+        let is_one = self.program.functions.contains_key(of) && !self.program.callable.contains(of);
+        if is_one && self.program.is_of_mpi(of) {
             self.call_named(of, piece, &[]);
         }
     }

@@ -3,8 +3,8 @@
 use super::syntax_node::SyntaxNode;
 use crate::expr::Expr;
 use crate::shape::{
-    Arm, Branch, Compute, GraphNode, GraphNodeKind, InlinedCall, Jump, JumpKind, SourceLocation,
-    Warning,
+    Arm, Branch, Compute, Expansion, GraphNode, GraphNodeKind, InlinedCall, Jump, JumpKind,
+    SourceLocation, Warning,
 };
 use std::collections::BTreeSet;
 
@@ -130,7 +130,7 @@ impl StepStack {
         let is_shown =
             |node: &GraphNode| is_shown(node) && !matches!(node.kind, GraphNodeKind::Jump(_));
         if body.iter().any(is_shown) {
-            let group = InlinedCall { function: name.to_owned(), is_recursive: false, body };
+            let group = InlinedCall { function: name.to_owned(), expansion: Expansion::Here, body };
             self.push(GraphNodeKind::Call(group), location);
         } else {
             self.top().statement(location);

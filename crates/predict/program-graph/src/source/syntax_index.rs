@@ -18,6 +18,7 @@ struct Lists<'t> {
     /// Names of functions that reach MPI.
     mpi: Vec<Ranged<()>>,
     loops: Vec<Ranged<()>>,
+    functions: Vec<Ranged<()>>,
     /// `break` and `goto`.
     jumps: Vec<Ranged<()>>,
     calls: Vec<Ranged<SyntaxNode<'t>>>,
@@ -63,6 +64,24 @@ impl<'t> SyntaxIndex<'t> {
 
     pub(super) fn has_mpi(&self, piece: SyntaxNode<'t>) -> bool {
         self.within(piece, |lists| &lists.mpi).next().is_some()
+    }
+
+    /// Returns whether MPI follows the piece in its function, or surrounds it in a loop.
+    pub(super) fn has_mpi_behind(&self, piece: SyntaxNode<'t>) -> bool {
+        let Some(lists) = self.files.get(&std::ptr::from_ref(piece.file).addr()) else {
+            return false;
+        };
+        let (start, end) = (piece.node.start_byte(), piece.node.end_byte());
+        let is_around = |spot: &&Ranged<()>| spot.start <= start && end <= spot.end;
+        // A function of a macro, or one whose end was not found, extends to the end of its text.
+        let function = lists.functions.iter().rev().find(is_around);
+        let function_end = function.map_or(usize::MAX, |function| function.end);
+        let has_mpi = |from: usize, to: usize| {
+            let first = lists.mpi.partition_point(|spot| spot.start < from);
+            lists.mpi.get(first).is_some_and(|spot| spot.end <= to)
+        };
+        has_mpi(end, function_end)
+            || lists.loops.iter().filter(is_around).any(|around| has_mpi(around.start, around.end))
     }
 
     pub(super) fn n_loops(&self, piece: SyntaxNode<'t>) -> usize {
@@ -119,6 +138,7 @@ impl<'t> Lists<'t> {
         let of_break = around.loop_limit.max(around.lambda_limit);
         match piece.kind() {
             _ if piece.is_loop() => self.loops.push(Ranged::of(piece, ())),
+            "function_definition" => self.functions.push(Ranged::of(piece, ())),
             "call_expression" => {
                 self.calls.push(Ranged::of(piece, piece));
                 let called = piece.field("function").map_or("", SyntaxNode::text);

@@ -153,6 +153,27 @@ impl<'t> SyntaxNode<'t> {
         }
     }
 
+    /// Returns the class whose member this definition is; empty for a function outside of classes.
+    pub(super) fn class(self) -> &'t str {
+        let mut declarator = self.field("declarator");
+        while let Some(inner) = declarator {
+            if let Some(scope) = inner.field("scope") {
+                return scope.name();
+            }
+            declarator = inner.field("declarator");
+        }
+        let mut around = self.parent();
+        for _ in 0..CLASS_DEPTH_MAX {
+            match around {
+                Some(of) if matches!(of.kind(), "class_specifier" | "struct_specifier") => {
+                    return of.field("name").map_or("", Self::name);
+                }
+                other => around = other.and_then(Self::parent),
+            }
+        }
+        ""
+    }
+
     /// Returns the last word of a name: `send` for `comm.send`, `Comm::send<int>` and `send`.
     pub(super) fn name(self) -> &'t str {
         let mut inner = self;
@@ -166,11 +187,14 @@ impl<'t> SyntaxNode<'t> {
                 "parenthesized_expression" | "pointer_expression" => {
                     inner.children().into_iter().next()
                 }
-                "parenthesized_declarator" | "attributed_declarator" | "reference_declarator" => {
-                    inner.children().into_iter().next()
-                }
+                "parenthesized_declarator"
+                | "attributed_declarator"
+                | "reference_declarator"
+                | "dependent_name" => inner.children().into_iter().next(),
                 "subscript_expression" => inner.field("argument"),
-                "identifier" | "field_identifier" | "type_identifier" => return inner.text(),
+                "identifier" | "field_identifier" | "type_identifier" | "operator_name" => {
+                    return inner.text();
+                }
                 _ => inner.field("declarator"),
             };
             match next {
@@ -182,6 +206,8 @@ impl<'t> SyntaxNode<'t> {
     }
 }
 
+/// Largest number of pieces between a member function and its class.
+const CLASS_DEPTH_MAX: usize = 4;
 /// Largest nesting depth of names.
 const DEPTH_MAX: usize = 32;
 

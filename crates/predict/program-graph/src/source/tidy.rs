@@ -3,7 +3,7 @@
 //! Simple statements are removed: they belong to a neighboring region. Where nothing communicates, early exits are
 //! removed too, and a function with many loops becomes one computation.
 
-use crate::shape::{Compute, GraphNode, GraphNodeKind};
+use crate::shape::{Compute, Expansion, GraphNode, GraphNodeKind};
 
 /// Largest number of loops of a computation that are shown individually.
 const N_LOOPS_SHOWN: usize = 5;
@@ -29,7 +29,7 @@ fn without_silent(mut node: GraphNode) -> Vec<GraphNode> {
     let is_large = N_LOOPS_SHOWN < n_loops;
     match &node.kind {
         GraphNodeKind::Compute(compute) if !compute.is_costly => Vec::new(),
-        GraphNodeKind::Call(group) if group.is_recursive => vec![node],
+        GraphNodeKind::Call(group) if group.expansion != Expansion::Here => vec![node],
         GraphNodeKind::Call(group) if is_large => {
             vec![computation(format!("{}()", group.function), n_loops, &node)]
         }

@@ -4,6 +4,7 @@
 //! - Every recursion is counted in `depth`, and every node in the [`StepStack`]; beyond their limits the program is not
 //!   followed, and a warning names the place.
 
+use super::call_history::{CallHistory, FirstCalls};
 use super::expression::{as_written, read};
 use super::program::SourceProgram;
 use super::roles::{Conditions, RoleRanks};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 /// Largest nesting depth of statements and expressions.
 const NESTING_MAX: usize = 250;
 /// Largest number of nodes of a role.
-const N_NODES_MAX: usize = 3000;
+const N_NODES_MAX: usize = 20_000;
 
 /// A walk through the program, as the ranks of one role take it.
 pub(super) struct Walker<'p, 't> {
@@ -28,15 +29,24 @@ pub(super) struct Walker<'p, 't> {
     /// Bodies of lambdas, by the variables that hold them.
     pub(super) lambdas: BTreeMap<String, SyntaxNode<'t>>,
     depth: usize,
+    /// Number of statements and blocks walked so far.
+    pub(super) n_walked: usize,
+    pub(super) history: CallHistory<'p, 't>,
     /// True if a called function ended the program.
     pub(super) has_ended: bool,
+    /// True if the limit on nodes was met.
+    is_full: bool,
 }
 
 /// Construct that a statement leaves; `None` when the program continues behind it.
 pub(super) type Flow = Option<JumpKind>;
 
 impl<'p, 't> Walker<'p, 't> {
-    pub(super) fn new(program: &'p SourceProgram<'t>, ranks: Option<&'p RoleRanks>) -> Self {
+    pub(super) fn new(
+        program: &'p SourceProgram<'t>,
+        ranks: Option<&'p RoleRanks>,
+        on_all_paths: &'p FirstCalls<'t>,
+    ) -> Self {
         Self {
             program,
             names: Names::new(program),
@@ -44,7 +54,10 @@ impl<'p, 't> Walker<'p, 't> {
             steps: StepStack::default(),
             lambdas: BTreeMap::new(),
             depth: 0,
+            n_walked: 0,
+            history: CallHistory::new(on_all_paths),
             has_ended: false,
+            is_full: false,
         }
     }
 
@@ -133,10 +146,13 @@ impl<'p, 't> Walker<'p, 't> {
             return None;
         }
         if N_NODES_MAX <= self.steps.n_nodes() {
-            self.steps.warn(piece, "the graph is too large; what follows is left out");
+            if !std::mem::replace(&mut self.is_full, true) {
+                self.steps.warn(piece, "the graph is too large; what follows is left out");
+            }
             return None;
         }
         self.depth += 1;
+        self.n_walked += 1;
         let flow = walk(self);
         self.depth -= 1;
         flow

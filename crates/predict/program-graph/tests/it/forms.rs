@@ -36,6 +36,46 @@ fn calls_are_followed() {
 }
 
 #[test]
+fn pointers_that_are_set_in_plain_sight_are_followed() {
+    const FORCES: &str = "typedef struct pot { int (*force)(struct pot *, int); } pot;\n\
+        int near(pot *p, int n) { for (int i = 0; i < n; i++) p[i] = 0; return 0; }\n\
+        int far(pot *p, int n) { MPI_Barrier(c); return near(p, n); }\n";
+    let check = |set: &str, expected: &str| {
+        let text = format!("{FORCES}{set} MPI_Wait(r, s); p->force(p, m); }}");
+        check(&text, &[&format!("all ranks: Wait {expected}")]);
+    };
+    check("int main() { p->force = near;", "near(){loop(m){}}");
+    check("int main() { p->force = far;", "far(){Barrier near(){loop(m){}}}");
+    check("pot known = { .force = &far };\nint main() {", "far(){Barrier near(){loop(m){}}}");
+    check(
+        "void begin(pot *p) { if (p) p->force = near; else p->force = far; }\nint main() { begin(p);",
+        "if(which `p->force`){far(){Barrier near(){loop(m){}}}|near(){loop(m){}}}",
+    );
+    check(
+        "void hold(pot *p, int (*by)(pot *, int)) { p->force = by; }\n\
+         void give(pot *p, void *with) { hold(p, with); }\nint main() { give(p, (void *) far);",
+        "far(){Barrier near(){loop(m){}}}",
+    );
+    check(
+        "int same(pot *p, int n) { return n; }\n\
+         int main() { p->force = same; p->force = near;",
+        "<force()>",
+    );
+}
+
+#[test]
+fn large_functions_are_shown_once() {
+    let statements = "if (n) MPI_Barrier(c);\n".repeat(100);
+    let text = format!(
+        "void large(int n) {{ {statements} }}\nvoid middle(void) {{ large(1); }}\n\
+         int main() {{ large(1); MPI_Wait(r, s); large(2); middle(); }}"
+    );
+    let words = roles(&graph(&text)).concat();
+    assert!(words.ends_with("} Wait large()earlier middle(){large()earlier}"), "{words}");
+    assert_eq!(words.matches("large(){").count(), 1);
+}
+
+#[test]
 fn functions_that_are_only_declared_compute() {
     check(
         "void solve(double *a, int n);\nint main() { solve(a, 10); printf(\"\"); MPI_Barrier(c); }",
@@ -130,6 +170,27 @@ fn cpp_is_read() {
         "int main() { auto sum = [&](double x) { MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, c); return y; };\n\
          for (auto v : values) sum(v); try { MPI_Barrier(c); } catch (...) { } }",
         &["all ranks: loop(size(values)){Allreduce} Barrier"],
+    );
+}
+
+#[test]
+fn templates_are_followed() {
+    check_named(
+        "a.cpp",
+        "template <typename V> struct Sum { template <class T> T of(const V &x) { MPI_Allreduce(a, b, 1, MPI_INT, o, c); }\n\
+         T operator()(int n) const { MPI_Barrier(c); } };\n\
+         template <typename M, class V> void solve(M &m, V &v, Sum<V> sum) { sum.template of<double>(v); sum(3); }\n\
+         template <typename S> double run(int n) { Sum<S> sum; for (int i = 0; i < n; ++i) solve<S, int>(m, v, sum); }\n\
+         int main() { fe::run<double>(k); }",
+        &["all ranks: run(){loop(k){solve(){of(){Allreduce} Sum(){Barrier}}}}"],
+    );
+    check_named(
+        "a.cpp",
+        "template <class T> class Halo { public: void go(int n); void operator()(T &x); };\n\
+         template <class T> void Halo<T>::go(int n) { MPI_Barrier(c); }\n\
+         template <class T> void Halo<T>::operator()(T &x) { go(1); }\n\
+         int main() { Halo<double> halo; halo.go(1); halo(x); Halo<int>()(y); }",
+        &["all ranks: go(){Barrier} Halo(){go(){Barrier}} Halo(){go(){Barrier}}"],
     );
 }
 

@@ -32,4 +32,31 @@ fn a_picture_is_well_formed() {
             + picture.matches(&format!("<{element} ")).count();
         assert_eq!(opened, picture.matches(&format!("</{element}>")).count(), "{element}");
     }
+    // Scripts are text of XML, too.
+    let script = picture.split("<script>").nth(1).and_then(|rest| rest.split("</script>").next());
+    assert!(!script.expect("there is one").contains(['<', '&']));
+}
+
+/// Returns a program of functions with some operations each, the first of which calls all others.
+fn tall() -> String {
+    let body = "MPI_Barrier(c);".repeat(9);
+    let functions: String = (0..9).map(|i| format!("void f{i}(int n) {{ {body} }}\n")).collect();
+    let calls: String = (0..9).map(|i| format!("f{i}(1); f{i}(2);")).collect();
+    format!("{functions}void all(void) {{ {calls} }}\nint main() {{ all(); }}")
+}
+
+#[test]
+fn functions_are_folded_where_all_would_be_taller_than_a_screen() {
+    let picture = draw(&graph(&tall()), "tall", View::Full);
+    let height = picture.split("height=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let height: f64 = height.and_then(|it| it.parse().ok()).expect("a height");
+    assert!(height < 300.0, "{height}");
+    // A page for each function in each of the views, and a box at each call.
+    assert_eq!(picture.matches("class=\"page\"").count(), 2 * (1 + 10));
+    assert_eq!(picture.matches("onclick=\"show('full-0-1')\"").count(), 2);
+    for words in ["▸ all(): I to", "id=\"full-0-10\" style=\"display:none\"", "◂ back"] {
+        assert!(picture.contains(words), "{words} in {picture}");
+    }
+    let small = draw(&graph(&main_of(TEXT)), "small", View::Full);
+    assert_eq!(small.matches("class=\"page\"").count(), 2);
 }

@@ -70,6 +70,42 @@ fn ranks_may_be_told_apart_otherwise() {
 }
 
 #[test]
+fn what_a_rank_does_without_mpi_makes_no_role() {
+    let table = "for (int i = 0; i < n; i++) printf(\"%d\", a[i]);";
+    check(
+        &format!("if (rank == 0) {{ {table} }} MPI_Barrier(c);"),
+        &["all ranks: <loops under a condition> Barrier"],
+    );
+    check(
+        "if (rank == 0) { f = fopen(name, \"r\"); if (!f) exit(1); } MPI_Barrier(c);",
+        &["all ranks: exit Barrier"],
+    );
+    check("double t; if (!rank) t = clock(); MPI_Barrier(c);", &["all ranks: Barrier"]);
+    check_whole(
+        &format!(
+            "int is_printer(void) {{ int r; MPI_Comm_rank(MPI_COMM_WORLD, &r); return r == 0; }}\n\
+             void report(int n) {{ if (!is_printer()) return; {table} }}\n\
+             void times(int n) {{ MPI_Reduce(a, b, n, MPI_INT, MPI_SUM, 0, c); if (!is_printer()) return; {table} }}\n\
+             int main() {{ report(3); MPI_Barrier(c); times(4); }}"
+        ),
+        &["all ranks: report(){loop(3){}} Barrier times(){Reduce return loop(4){}}"],
+    );
+}
+
+#[test]
+fn leaving_before_mpi_makes_roles() {
+    check_whole(
+        "void only_first(int r) { if (r != 0) return; MPI_Barrier(c); }\n\
+         int main() { int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank); only_first(rank); MPI_Wait(r, s); }",
+        &["master: only_first(){Barrier} Wait", "workers: Wait"],
+    );
+    check(
+        "for (;;) { MPI_Barrier(c); if (rank == 0) break; }",
+        &["master: loop(i@program.c:7){Barrier break}", "workers: loop(i@program.c:7){Barrier}"],
+    );
+}
+
+#[test]
 fn a_loop_of_one_role_is_not_of_the_others() {
     check(
         "for (int i = 0; rank == 0 && i < n; i++) SEND MPI_Barrier(c);",

@@ -1,6 +1,6 @@
 //! Describes graphs in a few words, so that a test is a line.
 
-use program_graph::{Graph, GraphNode, GraphNodeKind, SourceFile, read};
+use program_graph::{Expansion, Graph, GraphNode, GraphNodeKind, SourceFile, read};
 
 /// Returns the graph of one C source.
 #[track_caller]
@@ -37,7 +37,12 @@ fn word(node: &GraphNode) -> String {
     match &node.kind {
         GraphNodeKind::Mpi(mpi) => mpi.operation.trim_start_matches("MPI_").to_owned(),
         GraphNodeKind::Loop(of) => format!("loop({}){{{}}}", of.count, words(&of.body)),
-        GraphNodeKind::Call(group) if group.is_recursive => format!("{}()again", group.function),
+        GraphNodeKind::Call(group) if group.expansion == Expansion::Around => {
+            format!("{}()again", group.function)
+        }
+        GraphNodeKind::Call(group) if group.expansion == Expansion::Earlier => {
+            format!("{}()earlier", group.function)
+        }
         GraphNodeKind::Call(group) => format!("{}(){{{}}}", group.function, words(&group.body)),
         GraphNodeKind::Jump(exit) => exit.leaves.word().to_owned(),
         GraphNodeKind::Compute(compute) => format!("<{}>", compute.label),

@@ -3,7 +3,7 @@
 use super::walk::VisitedNode;
 use super::{Amount, Setting, UnfoldError};
 use crate::compose::program::{CallSite, Collective, ProgramBuilder, RankOperation};
-use crate::shape::{DataTransfer, Role, SendMode, Side};
+use crate::shape::{Role, SendMode, Side};
 use display::units::whole;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -61,7 +61,7 @@ impl Passage<'_> {
                 if transfer.side != side {
                     continue;
                 }
-                let Some(peer) = self.peer(at, transfer)? else { continue };
+                let Some(peer) = self.peer(at) else { continue };
                 let tag = if is_double { 0 } else { self.tag() };
                 self.push(if side == Side::Sends {
                     let request = if is_double { Some(u64::MAX) } else { started };
@@ -77,13 +77,8 @@ impl Passage<'_> {
     }
 
     /// Returns the peer; `None` where it is not a rank: `MPI_PROC_NULL`, or out of range.
-    fn peer(&self, at: usize, transfer: &DataTransfer) -> Result<Option<u32>, UnfoldError> {
-        let value = self.visited.peer.get(at).copied().flatten();
-        let value = value.ok_or_else(|| UnfoldError::Unknown {
-            label: self.visited.label(),
-            expression: transfer.peer.as_ref().map_or_else(String::new, ToString::to_string),
-        })?;
-        Ok(self.rank_of(value))
+    fn peer(&self, transfer: usize) -> Option<u32> {
+        self.rank_of(self.visited.peer.get(transfer).copied().flatten()?)
     }
 
     fn rank_of(&self, value: f64) -> Option<u32> {

@@ -2,7 +2,10 @@
 
 use super::{Setting, UnfoldError};
 use crate::expr::Expr;
-use crate::shape::{Branch, Graph, GraphNode, GraphNodeKind, JumpKind, Loop, Mpi};
+use crate::shape::{
+    Branch, DataTransfer, Expansion, Graph, GraphNode, GraphNodeKind, InlinedCall, JumpKind, Loop,
+    Mpi, Role, Side,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -26,9 +29,14 @@ impl VisitedNode<'_> {
 /// State of the walk of one rank.
 pub(super) struct Walk<'a> {
     graph: &'a Graph,
+    role: &'a Role,
     setting: &'a Setting<'a>,
     rank: u32,
     n_steps_max: usize,
+    /// Functions whose body at another call is being walked.
+    elsewhere: Vec<&'a str>,
+    /// Bodies of functions at the calls that show them.
+    bodies: BTreeMap<&'a str, Option<&'a [GraphNode]>>,
     /// Values of the variables of enclosing loops.
     variables: BTreeMap<String, f64>,
     /// Number of times each arm of a branch was taken, by the branch's place.
@@ -56,16 +64,19 @@ pub(super) fn values<'a>(
 
 impl<'a> Walk<'a> {
     pub(super) fn new(
-        graph: &'a Graph,
+        (graph, role): (&'a Graph, &'a Role),
         setting: &'a Setting<'a>,
         rank: u32,
         n_steps_max: usize,
     ) -> Self {
         Self {
             graph,
+            role,
             setting,
             rank,
             n_steps_max,
+            elsewhere: Vec::new(),
+            bodies: BTreeMap::new(),
             variables: BTreeMap::new(),
             arms: BTreeMap::new(),
             visited: Vec::new(),
@@ -92,13 +103,7 @@ impl<'a> Walk<'a> {
             GraphNodeKind::Loop(of) if node.has_mpi() => return self.repeat(node, of),
             GraphNodeKind::Branch(of) => return self.branch(node, of),
             GraphNodeKind::Call(of) => {
-                if of.is_recursive {
-                    self.notes.insert(format!(
-                        "`{}` is recursive: assumed to be entered once",
-                        of.function
-                    ));
-                }
-                let leave = self.sequence(&of.body)?;
+                let leave = self.call(of)?;
                 return Ok(leave.filter(|leave| *leave == JumpKind::Program));
             }
             GraphNodeKind::Jump(exit) if exit.condition.is_empty() => return Ok(Some(exit.leaves)),
@@ -107,16 +112,47 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
+    fn call(&mut self, of: &'a InlinedCall) -> Result<Option<JumpKind>, UnfoldError> {
+        let name = of.function.as_str();
+        let body = match of.expansion {
+            Expansion::Here => return self.sequence(&of.body),
+            Expansion::Earlier if !self.elsewhere.contains(&name) => self.body_of(name),
+            _ => None,
+        };
+        let Some(body) = body else {
+            self.notes.insert(format!("`{name}` is recursive: assumed to be entered once"));
+            return Ok(None);
+        };
+        self.notes.insert(format!("all calls of `{name}` are taken to be like its first one"));
+        self.elsewhere.push(name);
+        let leave = self.sequence(body);
+        self.elsewhere.pop();
+        leave
+    }
+
+    /// Returns the body of a function at the first call that shows it.
+    fn body_of(&mut self, name: &'a str) -> Option<&'a [GraphNode]> {
+        let body = &self.role.body;
+        *self.bodies.entry(name).or_insert_with(|| {
+            body.iter().flat_map(GraphNode::all).find_map(|node| match &node.kind {
+                GraphNodeKind::Call(of) if of.function == name && !of.body.is_empty() => {
+                    Some(of.body.as_slice())
+                }
+                _ => None,
+            })
+        })
+    }
+
     fn repeat(
         &mut self,
         node: &'a GraphNode,
         of: &'a Loop,
     ) -> Result<Option<JumpKind>, UnfoldError> {
         let measured = node.measured.and_then(|measured| measured.iterations);
-        let count = self.value(&of.count).or(measured).ok_or_else(|| UnfoldError::Unknown {
-            label: of.header.clone(),
-            expression: of.count.to_string(),
-        })?;
+        let count = self
+            .value(&of.count)
+            .or(measured)
+            .ok_or_else(|| self.unknown(of.header.clone(), &of.count))?;
         let turn = of.repeat.as_ref().and_then(|repeat| {
             Some((&repeat.variable, self.value(&repeat.first)?, self.value(&repeat.step)?))
         });
@@ -185,6 +221,14 @@ impl<'a> Walk<'a> {
             return Err(UnfoldError::TooLong);
         }
         let value = |of: &Option<Expr>| self.value(of.as_ref()?);
+        let is_message = mpi.class == "point-to-point";
+        let has_peer = |it: &&DataTransfer| matches!(it.side, Side::Sends | Side::Receives);
+        for transfer in mpi.transfers.iter().filter(has_peer).filter(|_| is_message) {
+            if value(&transfer.peer).is_none() {
+                let peer = transfer.peer.clone().unwrap_or(Expr::Unknown("peer".to_owned()));
+                return Err(self.unknown(node.label().unwrap_or_default(), &peer));
+            }
+        }
         let visited = VisitedNode {
             node,
             mpi,
@@ -207,6 +251,12 @@ impl<'a> Walk<'a> {
         }
         self.visited.push(visited);
         Ok(())
+    }
+
+    fn unknown(&self, label: String, of: &Expr) -> UnfoldError {
+        let known = values(self.graph, self.setting, self.rank);
+        let names = of.unknown(&|name| self.variables.get(name).copied().or_else(|| known(name)));
+        UnfoldError::Unknown { label, names: names.into_iter().collect() }
     }
 
     fn value(&self, of: &Expr) -> Option<f64> {
