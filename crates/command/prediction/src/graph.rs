@@ -3,7 +3,7 @@
 //! # Not here
 //! Reading C and C++, and drawing: crate `program-graph`.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use program_graph::{
     Graph, GraphNode, GraphNodeKind, RecordedRun, RecordedSite, Role, Segment, SourceLocation, View,
@@ -44,7 +44,7 @@ const N_WARNINGS_MAX: usize = 20;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Sources, or a folder with them; or the folder of a recorded run
+    /// Sources, or a folder with them and with folders of them; or the folder of a recorded run
     #[arg(required = true, value_name = "SOURCE|RUN")]
     inputs: Vec<PathBuf>,
     /// Show the measurements of this run on the graph of the sources
@@ -154,7 +154,9 @@ fn role_sentence(role: &Role) -> String {
 
 /// Extensions of C and C++ sources.
 const ENDINGS: [&str; 8] = ["c", "cc", "cpp", "cxx", "C", "c++", "cu", "hip"];
-/// Most files; further headers are left out.
+/// Extensions of headers, which belong to a program where they are in a folder that is given.
+const HEADER_ENDINGS: [&str; 6] = ["h", "hh", "hpp", "hxx", "H", "cuh"];
+/// Most files; further headers that are only included are left out.
 const N_FILES_MAX: usize = 2000;
 
 /// Reads names and texts in the order given, headers last.
@@ -191,25 +193,44 @@ fn read_sources(inputs: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
+/// Sources in a folder and the folders in it, sorted by path, headers last.
 fn of_folder(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let name = || format!("`{}` cannot be read", folder.display());
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(name)? {
-        let path = entry.with_context(name)?.path();
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if ENDINGS.contains(&ending) && path.is_file() {
-            files.push(path);
+    let mut left = vec![folder.to_owned()];
+    let (mut sources, mut headers) = (Vec::new(), Vec::new());
+    while let Some(folder) = left.pop() {
+        let name = || format!("`{}` cannot be read", folder.display());
+        for entry in std::fs::read_dir(&folder).with_context(name)? {
+            let entry = entry.with_context(name)?;
+            let path = entry.path();
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+            // A link to a folder may lead back to it.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                left.extend((!is_hidden).then_some(path));
+            } else if ENDINGS.contains(&ending) && path.is_file() {
+                sources.push(path);
+            } else if HEADER_ENDINGS.contains(&ending) && path.is_file() {
+                headers.push(path);
+            }
         }
+        let n_files = sources.len() + headers.len();
+        ensure!(
+            n_files <= N_FILES_MAX && left.len() <= N_FILES_MAX,
+            "`{}` has more than {N_FILES_MAX} files: give the folders of one program",
+            folder.display()
+        );
     }
-    if files.is_empty() {
+    if sources.is_empty() {
         bail!(
             "`{}` has neither a source in C or C++ nor a recorded run: give sources, or the folder that \
              `sintonia run` named",
             folder.display()
         );
     }
-    files.sort();
-    Ok(files)
+    sources.sort();
+    headers.sort();
+    sources.append(&mut headers);
+    Ok(sources)
 }
 
 /// Headers beside a source that it includes.

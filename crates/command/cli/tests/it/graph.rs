@@ -39,6 +39,25 @@ fn a_picture_goes_to_standard_output() {
 }
 
 #[test]
+fn a_folder_is_read_with_its_folders_and_headers() {
+    let sandbox = Sandbox::new();
+    for folder in ["code", "code/src", "code/fem", "code/.git"] {
+        std::fs::create_dir(sandbox.path(folder)).expect("a folder");
+    }
+    sandbox
+        .write("code/src/main.cpp", "#include <solve.hpp>\nint main() { fem::solve<int>(3); }\n");
+    sandbox.write(
+        "code/fem/solve.hpp",
+        "namespace fem { template <class T> void solve(T n) { MPI_Barrier(MPI_COMM_WORLD); } }\n",
+    );
+    sandbox.write("code/.git/old.c", "int main() { MPI_Finalize(); }\n");
+    sandbox.write("code/src/none.cpp", "int main() { return 0; }\n");
+    let said = sandbox.said("graph code");
+    assert!(said.errors.contains("`code.svg` shows all ranks with 1 region"), "{said:?}");
+    assert!(said.errors.contains("another `main`; that of `code/src/main.cpp` is taken"));
+}
+
+#[test]
 fn scripts_get_json() {
     let sandbox = sandbox();
     let graph = sandbox.said("graph src --json").json();

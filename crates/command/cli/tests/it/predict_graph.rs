@@ -108,6 +108,32 @@ fn draws_have_a_mean_and_an_interval() {
 }
 
 #[test]
+fn members_and_expressions_are_given_as_they_are_printed() {
+    let sandbox = sandbox();
+    let text = PROGRAM.replace(
+        "    MPI_Finalize",
+        "    for (int i = 0; i < 2 * sim->nSteps + box[1]; i++)\n        MPI_Barrier(MPI_COMM_WORLD);\n    MPI_Finalize",
+    );
+    sandbox.write("program.c", text);
+    sandbox.write("slow.toml", "latency_us = 1e6\nper_byte_ns = 0\n");
+    let point = format!("{PREDICT} --json --set n=100 --set p=2 --machine slow.toml");
+    let said = sandbox.said(&point);
+    said.check_errors(
+        100,
+        "needs the value of `box[1]` and `sim->nSteps`: give it (`--let 'NAME=EXPRESSION'`)",
+    );
+    let time_s = |words: &str| {
+        let all = sandbox.said(&format!("{point} {words}")).json();
+        all["predictions"][0]["value"].as_f64().expect("a time")
+    };
+    let given = time_s("--let sim->nSteps=n/10 --let box[1]=1");
+    assert!(time_s("--let sim->nSteps=1 --let box[1]=1") + 15.0 < given);
+    assert_eq!(time_s("--let sim.nSteps=n/10 --let box[1]=1").to_bits(), given.to_bits());
+    assert_eq!(time_s("--let 2*sim->nSteps+box[1]=21").to_bits(), given.to_bits());
+    assert_eq!(time_s("--let 2·sim->nSteps=20 --let box[1]=1").to_bits(), given.to_bits());
+}
+
+#[test]
 fn what_no_model_knows_is_a_note_and_what_makes_no_sense_is_refused() {
     let sandbox = sandbox();
     let point = format!("{PREDICT} --set n=100 --set p=2");

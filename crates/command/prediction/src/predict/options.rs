@@ -167,8 +167,8 @@ pub(super) struct GraphOptions {
     /// Number of ranks, from the parameters: `p + 1` if `p` counts workers
     #[arg(long, value_name = "EXPRESSION", default_value = "p", requires = "graph")]
     pub(super) ranks: String,
-    /// Value of a name in the sources, from the parameters and `rank`: `dim=n`, `next=rank + 1`; may be given several
-    /// times
+    /// Value of a name in the sources, or of another expression that `sintonia graph` prints, from the parameters and
+    /// `rank`: `dim=n`, `sim->nSteps=n`, `next=rank + 1`; may be given several times
     #[arg(long = "let", value_name = "NAME=EXPRESSION", requires = "graph", value_parser = named)]
     pub(super) names: Vec<(String, Expression)>,
     /// Seed that draws the arms of branches at random, instead of taking each in its share of the passages
@@ -180,9 +180,52 @@ pub(super) struct GraphOptions {
     pub(super) draws: u64,
 }
 
-/// Parses a name of the sources with its value.
+/// Parses a name of the sources, or another text that `sintonia graph` prints, with its value.
 fn named(text: &str) -> Result<(String, Expression), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=EXPRESSION")?;
-    let value = Expression::read(value.trim()).map_err(|error| error.to_string())?;
-    Ok((name.trim().to_owned(), value))
+    let at = equals_sign(text).ok_or("write NAME=EXPRESSION")?;
+    let (name, value) = (text[..at].trim(), text[at + 1..].trim());
+    let value = Expression::read(value).map_err(|error| error.to_string())?;
+    Ok((same_form(name), value))
+}
+
+/// Returns the position of the first `=` that is no part of a comparison.
+fn equals_sign(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_alone = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let is_comparison = before.is_some_and(|byte| b"=<>!".contains(byte));
+        !is_comparison && bytes.get(at + 1) != Some(&b'=')
+    };
+    text.match_indices('=').map(|(at, _)| at).find(is_alone)
+}
+
+/// Returns a text that is equal for names that differ only in how they are written: `sim->n` and `sim.n`,
+/// `2 * n` and `2·n`.
+pub(super) fn same_form(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_whitespace()).collect();
+    name.replace("->", ".").replace('·', "*")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{named, same_form};
+    use std::collections::BTreeMap;
+
+    #[track_caller]
+    fn check(text: &str, name: &str) {
+        let (known, value) = named(text).expect("a name with a value");
+        let n = BTreeMap::from([("n".to_owned(), 7.0)]);
+        assert_eq!((known, value.value(&n).ok()), (same_form(name), Some(7.0)));
+    }
+
+    #[test]
+    fn names_are_what_a_graph_prints() {
+        check("dim=n", "dim");
+        check("sim->nSteps = n", "sim->nSteps");
+        check("sim.nSteps=n", "sim->nSteps");
+        check("2·(a + b[0])=n", "2 * (a + b[0])");
+        check("a == b ? c : d=n", "a==b ? c : d");
+        check("f(x <= 3) = n", "f(x <= 3)");
+        assert!(named("x").is_err() && named("a == b").is_err());
+    }
 }

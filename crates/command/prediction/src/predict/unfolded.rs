@@ -6,7 +6,7 @@
 //! # Not here
 //! Unfolding a graph into steps of ranks (`program_graph::compose::unfold`).
 
-use super::options::{GraphOptions, Options};
+use super::options::{GraphOptions, Options, same_form};
 use super::{engine, what_if};
 use crate::text::{in_words, short};
 use crate::values::{self, ParameterPoint};
@@ -144,7 +144,8 @@ impl GraphPrediction<'_> {
         seed: Option<u64>,
     ) -> anyhow::Result<(ComposedTime, Vec<String>)> {
         let value_of = |name: &str, rank: u32| {
-            let named = self.options.names.iter().find(|(known, _)| known == name);
+            let form = same_form(name);
+            let named = self.options.names.iter().find(|(known, _)| *known == form);
             let Some((_, value)) = named else { return parameters.get(name).copied() };
             let mut known = parameters.clone();
             known.insert("rank".to_owned(), f64::from(rank));
