@@ -14,7 +14,7 @@ use anyhow::ensure;
 use clap::Args;
 use display::text::wrap;
 use display::units::plural;
-use fitting::formats::extrap_json;
+use fitting::formats::{csv, extrap_json};
 use fitting::{Fitter, Measurements, ModelFile, SampleRule, Settings};
 use list::Fitted;
 use settings::FittingOptions;
@@ -41,12 +41,14 @@ Examples:
   sintonia fit extrap.txt --json
   sintonia fit times.csv --parameter n,p --value seconds --plot models.svg
   sintonia fit measured/ --holdout p=16,32           how well are these predicted?
-  sintonia fit profiles/ --metric time               a folder of `.cali` files, or of TALP's JSON
+  sintonia fit profiles/ --metric time               a folder of `.cali`, `.cubex` or TALP's files
   sintonia fit times.csv --method pseudo-inverse --terms '1,n,n^2'
 
 INPUT is a folder of `sintonia experiment`, a file, or `-`: Extra-P's text, JSON or JSON Lines, the lines of \
 Talpas, CSV, or the JSON of hyperfine; or one or many runs with Caliper (`.cali`) or TALP (JSON), put together or in a \
-folder. CUBE files are converted first, as docs/guide.md shows.
+folder. Profiles of Score-P lie in folders named after their parameters, as Extra-P wants them: \
+FOLDER/NAME.p4.n100.r1/profile.cubex. JSON of hyperfine may lie in a folder, too, each file with parameters in it or in its name. \
+Folders are searched for such files, those of Benchpark as well.
 
 Exit codes: 0 when models were found; 2 when an option is wrong; 100 when no region can be modeled; \
 102 when a result could not be written; 105 when INPUT cannot be read.";
@@ -95,6 +97,9 @@ struct Results {
     /// Write the measurements as Extra-P's JSON
     #[arg(long, value_name = "FILE.json")]
     write_extrap: Option<PathBuf>,
+    /// Write the measurements as a table with a row for each repetition
+    #[arg(long, value_name = "FILE.csv")]
+    write_table: Option<PathBuf>,
 }
 
 /// Fits models and shows them.
@@ -104,6 +109,9 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let mut settings = options.fitting.settings(&measured.parameters)?;
     if let Some(path) = &options.results.write_extrap {
         result_file::write(path, &(extrap_json::write(&measured)? + "\n"))?;
+    }
+    if let Some(path) = &options.results.write_table {
+        result_file::write(path, &csv::write(&measured))?;
     }
     let (seen, unseen) = split(measured, &options.holdout)?;
     ensure!(

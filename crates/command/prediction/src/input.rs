@@ -106,7 +106,8 @@ pub(crate) struct InputFile {
     runs: Option<RunFiles>,
 }
 
-/// Reads a file; `-` is standard input, and a folder is that of `sintonia experiment`, or of files of Caliper or TALP.
+/// Reads a file; `-` is standard input, and a folder is that of `sintonia experiment`, or of files of Caliper, Score-P or
+/// TALP.
 ///
 /// # Errors
 /// If there is none, or it holds no text.
@@ -131,12 +132,16 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<InputFile> {
     let name = format!("`{}`", path.display());
     let bytes = bounded_read::read(&path, bounded_read::MEASURED_BYTES_MAX).map_err(|error| {
         let remedy = if is_of_experiment {
-            "name a folder that `sintonia experiment` wrote or with files of Caliper or TALP, or a file; convert CUBE files as `sintonia fit --help` says"
+            "name a folder that `sintonia experiment` wrote or with files of Caliper, Score-P or TALP, or a file"
         } else {
             "name a file of measurements or models"
         };
         anyhow!(not_read(&name, format!("{error}; {remedy}")))
     })?;
+    if run_folder::is_cube(&path) {
+        let runs = Some(run_folder::of_cube(&path, &bytes));
+        return Ok(InputFile { text: String::new(), name, is_of_experiment, runs });
+    }
     Ok(InputFile { text: text_of(&name, &bytes)?, name, is_of_experiment, runs: None })
 }
 
@@ -153,13 +158,13 @@ pub(crate) fn open_new(path: &Path) -> anyhow::Result<InputFile> {
 fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
     let what = match bytes {
         [0x1f, 0x8b, ..] => {
-            "it is compressed: unpack it with `gunzip`, or convert CUBE files as `sintonia fit --help` says"
+            "it is compressed: unpack it with `gunzip`, or let its name end with `.cubex` if Score-P wrote it"
         }
         [b'P', b'K', ..] => {
             "it is an archive, perhaps an experiment that Extra-P saved: export it from there as JSON"
         }
         _ => {
-            "it is not text in UTF-8: give measurements as text, JSON, JSON Lines, CSV or profiles of Caliper, and convert CUBE files as `sintonia fit --help` says"
+            "it is not text in UTF-8: give measurements as text, JSON, JSON Lines, CSV or profiles of Caliper, and let the names of CUBE files end with `.cubex`"
         }
     };
     let text = bounded_read::text(bytes).filter(|text| !text.contains('\0'));

@@ -1,17 +1,19 @@
-//! Files of measurements: Extra-P's text, JSON and JSON Lines, those of Talpas, CSV, and the results of hyperfine, TALP
-//! and Caliper.
+//! Files of measurements: Extra-P's text, JSON and JSON Lines, those of Talpas, CSV, and the results of hyperfine, TALP,
+//! Caliper and Score-P.
 //!
-//! Text in, measurements and problems out: a bad line costs only itself. Extra-P's formats
+//! Text (or an archive) in, measurements and problems out: a bad line costs only itself. Extra-P's formats
 //! are described in its `docs/file-formats.md`.
 
 mod caliper;
 pub mod call_paths;
 pub mod csv;
+pub mod cube;
 pub mod extrap_json;
 pub mod extrap_text;
 pub mod hyperfine;
 pub mod json_lines;
 mod json_objects;
+mod named_settings;
 mod run;
 pub mod run_files;
 mod talp;
@@ -19,6 +21,7 @@ mod talp;
 use crate::measurements::Measurements;
 use call_paths::CallPaths;
 use csv::Columns;
+use cube::CubeFault;
 use run_files::RunFiles;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -120,6 +123,12 @@ pub enum Fault {
          Caliper by Adiak"
     )]
     NoSettings,
+    /// A file whose path does not have the parameters of its run.
+    #[error(
+        "neither its folder's name nor its own has parameters: name them like `NAME.p4.n100.r1`, with words and numbers in \
+         turn"
+    )]
+    NoNamedSettings,
     /// A profile without times.
     #[error(
         "the run has no times: measure with Caliper's `spot`, `hatchet-region-profile` or `runtime-report`"
@@ -128,14 +137,14 @@ pub enum Fault {
     /// A file of a folder that cannot be read.
     #[error("it cannot be read: {0}")]
     NotRead(String),
-    /// A file of another kind among those of runs.
-    #[error("the file is neither of Caliper nor of TALP: take it out of the folder")]
-    NotARun,
     /// A line that is not a record of Caliper.
     #[error(
         "`{0}` is not a record of Caliper, such as `__rec=node,id=12,attr=10,data=64`: remove it"
     )]
     NotARecord(String),
+    /// A part of a CUBE file.
+    #[error(transparent)]
+    Cube(CubeFault),
     /// Text that is not JSON, or JSON of another shape.
     #[error("unexpected JSON: {0}")]
     Malformed(String),

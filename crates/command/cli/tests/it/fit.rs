@@ -148,7 +148,9 @@ fn check(words: &str, code: i32, part: &str) {
         ("cut.json", "{\"parameters\": [\"p\"],\n \"measure"),
         ("empty.txt", ""),
     ]);
-    sandbox.write("packed.cubex", [0x1f, 0x8b, 0x08, 0xff]);
+    for name in ["packed.cubex", "packed.p4.cubex"] {
+        sandbox.write(name, [0x1f, 0x8b, 0x08, 0xff]);
+    }
     let said = sandbox.said(words);
     said.check_errors(code, part);
     assert_eq!(said.output, "");
@@ -161,7 +163,12 @@ fn what_is_wrong_is_said_with_a_code() {
     check("fit bad.txt", 105, "`bad.txt`: line 4: `x` is not a number: write it like 12 or 1.5e-3");
     check("fit cut.json", 105, "`cut.json`: line 2: ");
     check("fit empty.txt", 105, "`empty.txt`: line 1: ");
-    check("fit packed.cubex", 105, "`packed.cubex`: it is compressed");
+    check(
+        "fit packed.cubex",
+        105,
+        "`packed.cubex`: archive: neither its folder's name nor its own",
+    );
+    check("fit packed.p4.cubex", 105, "`packed.p4.cubex`: archive: it cannot be unpacked");
     check("fit shm", 105, "name a folder that `sintonia experiment` wrote");
     check("fit a.txt --value time", 2, "not CSV");
     check("fit a.txt --metric bytes", 2, "there is no metric `bytes`; there are time");
@@ -183,4 +190,51 @@ fn a_bad_line_costs_itself_and_is_told() {
     sandbox.write("a.csv", table("n,p,time", ',') + "x,1,2\n");
     let said = sandbox.said("fit a.csv --json");
     said.check_errors(0, "`a.csv`: line 22: `x` is not a number");
+}
+
+/// Profile of Score-P with the time of `main` on two threads, in seconds.
+fn cube_profile(seconds: [f64; 2]) -> Vec<u8> {
+    let anchor = r#"<?xml version="1.0"?><cube version="4.4">
+        <metrics><metric id="0" type="INCLUSIVE"><uniq_name>time</uniq_name><dtype>DOUBLE</dtype></metric></metrics>
+        <program><region id="1"><name>main</name></region><cnode id="0" calleeId="1"/></program>
+        <system><systemtreenode><location/><location/></systemtreenode></system></cube>"#;
+    let index =
+        [&b"CUBEX.INDEX"[..], &1_u32.to_le_bytes(), &[0, 0, 1], &1_u32.to_le_bytes(), &[0; 4]];
+    let values = seconds.map(f64::to_le_bytes);
+    let data = [&b"CUBEX.DATA"[..], &values[0], &values[1]].concat();
+    let mut bytes = Vec::new();
+    for (name, contents) in
+        [("anchor.xml", anchor.as_bytes()), ("0.index", &index.concat()), ("0.data", &data)]
+    {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", contents.len()).as_bytes());
+        header[257..262].copy_from_slice(b"ustar");
+        bytes.extend(header);
+        bytes.extend(contents);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes
+}
+
+#[test]
+fn folders_of_other_tools_are_read_and_written_as_a_table() {
+    let sandbox = Sandbox::new();
+    sandbox.write("scorep/notes.json", "{\"author\": \"me\"}");
+    for [n, p, value] in points_and_values() {
+        let profile = cube_profile([value - 1.0, value + 1.0]);
+        sandbox.write(&format!("scorep/mm.n{n}.p{p}.r1/profile.cubex"), profile);
+        let scan = format!("{{\"results\": [{{\"command\": \"a\", \"times\": [{value}]}}]}}");
+        sandbox.write(&format!("scans/a.n{n}.p{p}.json"), scan);
+    }
+    let said = sandbox.said("fit scorep --json --write-table table.csv");
+    said.check_errors(0, "`notes.json` is not used: it is no profile, summary or scan");
+    assert_eq!(said.parsed::<Vec<Value>>()[0]["region"], "main");
+    for input in ["scorep", "scans", "table.csv"] {
+        assert_eq!(list(&sandbox, &format!("fit {input} --json"))[0]["model"], MODEL, "{input}");
+    }
+    assert!(sandbox.read("table.csv").starts_with("region,metric,n,p,value\nmain,time,"));
+    sandbox.write("scorep/mm.n9.p9.r1/profile.cubex", &cube_profile([1.0, 1.0])[..600]);
+    let part = "`mm.n9.p9.r1/profile.cubex`, `anchor.xml`: it ends early: copy the file again";
+    sandbox.said("fit scorep").check_errors(0, part);
 }

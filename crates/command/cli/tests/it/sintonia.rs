@@ -87,8 +87,11 @@ impl Sandbox {
         self.dir.path().join(name)
     }
 
+    /// Writes a file, and the folders that it lies in.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), content).expect("the folder is ours");
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(&path)).expect("the folder is ours");
+        std::fs::write(path, content).expect("the folder is ours");
     }
 
     #[track_caller]

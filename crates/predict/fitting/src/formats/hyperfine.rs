@@ -4,7 +4,7 @@
 //! commands share a point, the region also has the command, with the parameters' names for their values.
 
 use super::json_objects::objects;
-use super::{Fault, Reading, check_times, number};
+use super::{Fault, FileProblem, Reading, check_times, number};
 use crate::measurements::MeasurementsBuilder;
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,8 +20,9 @@ struct Export {
     results: Vec<Benchmark>,
 }
 
-#[derive(Deserialize)]
-struct Benchmark {
+/// Command and its times.
+#[derive(Debug, Deserialize)]
+pub(super) struct Benchmark {
     #[serde(default)]
     command: String,
     /// Time of each run, in seconds.
@@ -34,6 +35,14 @@ struct Benchmark {
 }
 
 impl Benchmark {
+    /// Takes these parameters if it has none.
+    pub(super) fn set_parameters(&mut self, settings: &[(String, f64)]) {
+        if self.parameters.is_empty() {
+            let of = |(name, value): &(String, f64)| (name.clone(), Value::from(*value));
+            self.parameters = settings.iter().map(of).collect();
+        }
+    }
+
     /// Returns a value as it stands in the command.
     fn text_of(&self, name: &str) -> Option<String> {
         match self.parameters.get(name)? {
@@ -59,8 +68,17 @@ impl Benchmark {
     }
 }
 
+/// Benchmark and its place.
+pub(super) type Placed = (String, Benchmark);
+
 /// Reads a file, or several put together.
 pub fn read(text: &str) -> Reading {
+    let (benchmarks, problems) = benchmarks(text);
+    reading(&benchmarks, problems)
+}
+
+/// Reads the benchmarks of a file, and its problems.
+pub(super) fn benchmarks(text: &str) -> (Vec<Placed>, Vec<FileProblem>) {
     let (mut benchmarks, mut problems) = (Vec::new(), Vec::new());
     for (line_idx, export) in objects::<Export>(text) {
         match export {
@@ -68,7 +86,13 @@ pub fn read(text: &str) -> Reading {
             Err(fault) => problems.push(fault.at_line(line_idx)),
         }
     }
-    let scan = Scan::of(&benchmarks);
+    let placed = |(idx, benchmark)| (format!("result {}", idx + 1), benchmark);
+    (benchmarks.into_iter().enumerate().map(placed).collect(), problems)
+}
+
+/// Returns the measurements of all benchmarks, with these problems and further ones.
+pub(super) fn reading(benchmarks: &[Placed], mut problems: Vec<FileProblem>) -> Reading {
+    let scan = Scan::of(benchmarks.iter().map(|(_, benchmark)| benchmark));
     if scan.numbers.is_empty() {
         if problems.is_empty() {
             problems.push(Fault::NoScan.at("`results`"));
@@ -76,9 +100,9 @@ pub fn read(text: &str) -> Reading {
         return Reading { problems, ..Reading::default() };
     }
     let mut builder = MeasurementsBuilder::of(scan.numbers.clone());
-    for (idx, benchmark) in benchmarks.iter().enumerate() {
+    for (place, benchmark) in benchmarks {
         let taken = scan.take(benchmark, &mut builder);
-        problems.extend(taken.err().map(|fault| fault.at(format!("result {}", idx + 1))));
+        problems.extend(taken.err().map(|fault| fault.at(place.clone())));
     }
     Reading { measured: builder.measured, problems, ..Reading::default() }
 }
@@ -94,7 +118,8 @@ struct Scan {
 }
 
 impl Scan {
-    fn of(benchmarks: &[Benchmark]) -> Self {
+    fn of<'a>(benchmarks: impl Iterator<Item = &'a Benchmark>) -> Self {
+        let benchmarks: Vec<&Benchmark> = benchmarks.collect();
         let mut names: Vec<&String> = Vec::new();
         for name in benchmarks.iter().flat_map(|benchmark| benchmark.parameters.keys()) {
             if !names.contains(&name) {
@@ -108,7 +133,7 @@ impl Scan {
         let (numbers, words): (Vec<&String>, Vec<&String>) = names.into_iter().partition(is_number);
         let (numbers, words) = (owned(&numbers), owned(&words));
         let mut points = HashSet::new();
-        let is_new = |it: &Benchmark| {
+        let is_new = |it: &&Benchmark| {
             it.parameters.is_empty() || points.insert(format!("{:?}", it.parameters))
         };
         let is_shared = !benchmarks.iter().all(is_new);

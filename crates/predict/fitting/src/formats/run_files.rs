@@ -1,11 +1,15 @@
-//! Files that hold one run each (`caliper`, `talp`): a run's point is what it records about itself.
+//! Files that hold one run each (`caliper`, `talp`, `cube`): a run's point is what it records about itself, or what its
+//! path says.
 //!
 //! Parameters are the recorded numbers that differ between the runs. Results, dates and identifiers are not
 //! parameters, nor is a number that follows from another; each one left out is reported.
 
 use super::csv::Columns;
 use super::run::{PROCESSES, Run};
-use super::{BYTE_ORDER_MARK, Fault, FileProblem, Format, Reading, caliper, talp};
+use super::{
+    BYTE_ORDER_MARK, Fault, FileProblem, Format, Reading, caliper, cube, hyperfine, named_settings,
+    talp,
+};
 use crate::measurements::MeasurementsBuilder;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
@@ -24,6 +28,9 @@ const HOSTS: [&str; 8] =
 #[derive(Debug, Default)]
 pub struct RunFiles {
     runs: Vec<Run>,
+    benchmarks: Vec<hyperfine::Placed>,
+    /// Names of files of another kind.
+    others: Vec<String>,
     problems: Vec<FileProblem>,
 }
 
@@ -39,14 +46,49 @@ impl RunFiles {
         let (runs, problems) = match format {
             Format::Talp => talp::runs(text),
             Format::Caliper => caliper::runs(text),
-            _ => (Vec::new(), vec![Fault::NotARun.at_line(0)]),
+            Format::Hyperfine => return self.add_benchmarks(name, text),
+            _ => return self.ignore(name),
         };
-        let named = |place: String| match name {
-            "" => place,
-            name => format!("`{name}`, {place}"),
-        };
-        self.runs.extend(runs.into_iter().map(|run| Run { place: named(run.place), ..run }));
-        let located = |it: FileProblem| FileProblem { place: named(it.place), ..it };
+        self.extend(name, runs, problems);
+    }
+
+    /// Adds the benchmarks of a file of hyperfine, whose parameters are its own or those of its path.
+    fn add_benchmarks(&mut self, name: &str, text: &str) {
+        let (mut benchmarks, problems) = hyperfine::benchmarks(text);
+        let settings = named_settings::of_path(name);
+        for (place, benchmark) in &mut benchmarks {
+            benchmark.set_parameters(&settings);
+            *place = placed(name, place);
+        }
+        self.benchmarks.extend(benchmarks);
+        self.extend(name, [], problems);
+    }
+
+    /// Counts a file of another kind.
+    pub fn ignore(&mut self, name: &str) {
+        self.others.push(name.to_owned());
+    }
+
+    /// Adds the run of a CUBE file, whose parameters are those of its path; `name` is given with its problems, unless empty.
+    pub fn add_cube(&mut self, name: &str, path: &str, bytes: &[u8]) {
+        let settings = named_settings::of_path(path);
+        if settings.is_empty() {
+            self.extend(name, [], vec![Fault::NoNamedSettings.at("archive")]);
+            return;
+        }
+        let (run, problems) = cube::run(bytes, settings);
+        self.extend(name, run, problems);
+    }
+
+    fn extend(
+        &mut self,
+        name: &str,
+        runs: impl IntoIterator<Item = Run>,
+        problems: Vec<FileProblem>,
+    ) {
+        let of_file = |run: Run| Run { place: placed(name, &run.place), ..run };
+        self.runs.extend(runs.into_iter().map(of_file));
+        let located = |it: FileProblem| FileProblem { place: placed(name, &it.place), ..it };
         self.problems.extend(problems.into_iter().map(located));
     }
 
@@ -60,8 +102,12 @@ impl RunFiles {
     /// The parameters are those of `columns`, or the numbers that differ; its region is a recorded text that is put before
     /// the regions.
     pub fn reading(&self, columns: &Columns) -> Reading {
-        let Self { runs, problems } = self;
+        let Self { runs, benchmarks, problems, .. } = self;
         let mut problems = problems.clone();
+        if runs.is_empty() && !benchmarks.is_empty() {
+            let reading = hyperfine::reading(benchmarks, problems);
+            return Reading { notes: self.note_of_others().into_iter().collect(), ..reading };
+        }
         let chosen = match &columns.parameters {
             Some(names) => Chosen { names: names.clone(), notes: Vec::new() },
             None => Table::of(runs).parameters(),
@@ -73,6 +119,7 @@ impl RunFiles {
             problems.extend(taken.err().map(|fault| fault.at(run.place.clone())));
         }
         let mut notes = chosen.notes;
+        notes.extend(self.note_of_others());
         notes.extend(note_of_words(&differing_words(runs, &chosen.names), region));
         // A counter that was not recorded is zero everywhere.
         let is_zero = |value: &f64| value.abs() < f64::MIN_POSITIVE;
@@ -82,6 +129,22 @@ impl RunFiles {
             .retain(|series| series.points.iter().any(|point| !point.values.iter().all(is_zero)));
         Reading { measured: builder.measured, problems, notes, ..Reading::default() }
     }
+
+    /// Returns the sentence about files that are not read, if there are any.
+    fn note_of_others(&self) -> Option<String> {
+        let first = self.others.first()?;
+        Some(match self.others.len() {
+            1 => format!("`{first}` is not used: it is no profile, summary or scan"),
+            n_others => format!(
+                "{n_others} files are not used, such as `{first}`: they are no profiles, summaries or scans"
+            ),
+        })
+    }
+}
+
+/// Returns the place in a file of this name, unless it is empty.
+fn placed(name: &str, place: &str) -> String {
+    if name.is_empty() { place.to_owned() } else { format!("`{name}`, {place}") }
 }
 
 /// Returns the names of texts that differ between runs at the same point.
@@ -235,12 +298,16 @@ mod tests {
         }
     }
 
+    fn of(runs: Vec<Run>) -> RunFiles {
+        RunFiles { runs, ..RunFiles::default() }
+    }
+
     /// Checks the parameters and the number of notes.
     #[track_caller]
     fn check(names: &[&str], rows: &[&[f64]], expected: &[&str], n_notes: usize) {
         let of_row =
             |row: &&[f64]| run(&names.iter().copied().zip(row.iter().copied()).collect::<Vec<_>>());
-        let files = RunFiles { runs: rows.iter().map(of_row).collect(), problems: Vec::new() };
+        let files = of(rows.iter().map(of_row).collect());
         let reading = files.reading(&Columns::default());
         assert_eq!(reading.measured.parameters, expected, "{:?}", reading.notes);
         assert_eq!(reading.notes.len(), n_notes, "{:?}", reading.notes);
@@ -265,7 +332,7 @@ mod tests {
     fn a_text_may_be_part_of_the_region() {
         let with =
             |word: &str| Run { words: vec![("variant".into(), word.into())], ..run(&[("p", 1.0)]) };
-        let files = RunFiles { runs: vec![with("seq"), with("gpu")], problems: Vec::new() };
+        let files = of(vec![with("seq"), with("gpu")]);
         let reading = files.reading(&Columns::default());
         assert_eq!(reading.measured.series[0].points[0].values, [1.5, 1.5]);
         assert_eq!(reading.notes.len(), 1, "{:?}", reading.notes);
@@ -279,12 +346,62 @@ mod tests {
     #[test]
     fn a_run_without_settings_is_left_out() {
         let runs = vec![run(&[("p", 1.0)]), run(&[]), run(&[("p", 2.0), ("n", 1.0)])];
-        let reading = RunFiles { runs, problems: Vec::new() }.reading(&Columns::default());
+        let reading = of(runs).reading(&Columns::default());
         assert_eq!(reading.measured.series[0].points.len(), 2);
         assert_eq!(reading.problems, [Fault::NoSettings.at("line 1")]);
         let runs = vec![run(&[("p", 1.0)]), run(&[("p", 2.0), ("n", 1.0)])];
         let columns = Columns { parameters: Some(vec!["n".to_owned()]), ..Columns::default() };
-        let reading = RunFiles { runs, problems: Vec::new() }.reading(&columns);
+        let reading = of(runs).reading(&columns);
         assert_eq!(reading.problems, [Fault::Missing("n".into()).at("line 1")]);
+    }
+
+    const SCAN: &str =
+        r#"{"results": [{"command": "a 3", "times": [1.5, 1.25], "parameters": {"n": "3"}}]}"#;
+    const PLAIN: &str = r#"{"results": [{"command": "a", "times": [2], "mean": 2}]}"#;
+
+    #[test]
+    fn scans_may_have_their_parameters_in_their_names() {
+        let mut files = RunFiles::default();
+        files.add("a.json", Format::Hyperfine, SCAN);
+        files.add("a.n4.r1.json", Format::Hyperfine, PLAIN);
+        files.add("a.n4.r2.json", Format::Hyperfine, PLAIN);
+        files.add("words.json", Format::Hyperfine, PLAIN);
+        let reading = files.reading(&Columns::default());
+        let mut expected = crate::Measurements::of(vec!["n".into()]);
+        expected.add("", "time", &[3.0], &[1.5, 1.25]);
+        expected.add("", "time", &[4.0], &[2.0, 2.0]);
+        assert_eq!(reading.measured, expected);
+        assert_eq!(reading.problems, [Fault::NoScan.at("`words.json`, result 1")]);
+    }
+
+    /// Each file of other tools in the folder was a problem of its own.
+    #[test]
+    fn other_files_are_one_note() {
+        let mut files = of(vec![run(&[("p", 1.0)])]);
+        for name in ["b.json", "c.json"] {
+            files.add(name, Format::Json, "{}");
+        }
+        let reading = files.reading(&Columns::default());
+        assert_eq!(reading.problems, []);
+        let note =
+            "2 files are not used, such as `b.json`: they are no profiles, summaries or scans";
+        assert_eq!(reading.notes, [note]);
+    }
+
+    #[test]
+    fn the_path_of_a_cube_file_has_its_parameters() {
+        let mut files = RunFiles::default();
+        let profile = cube::tests::profile();
+        for path in ["mm.p2.r1/profile.cubex", "mm.p2.r2/profile.cubex", "mm.p4.r1/profile.cubex"] {
+            files.add_cube(path, path, &profile);
+        }
+        files.add_cube("mm/profile.cubex", "mm/profile.cubex", &profile);
+        let reading = files.reading(&Columns::default());
+        assert_eq!(reading.measured.parameters, ["p"]);
+        let points =
+            reading.measured.series.iter().find(|it| it.metric == "time").map(|it| &it.points);
+        let n_values: Vec<usize> = points.into_iter().flatten().map(|it| it.values.len()).collect();
+        assert_eq!(n_values, [2, 1]);
+        assert_eq!(reading.problems, [Fault::NoNamedSettings.at("`mm/profile.cubex`, archive")]);
     }
 }
