@@ -45,7 +45,7 @@ Examples:
   sintonia fit times.csv --method pseudo-inverse --terms '1,n,n^2'
 
 INPUT is a folder of `sintonia experiment`, a file, or `-`: Extra-P's text, JSON or JSON Lines, the lines of \
-Talpas, CSV, or the JSON of hyperfine; or one or many runs with Caliper (`.cali`) or TALP (JSON), put together or in a \
+Talpas, CSV, or the JSON of hyperfine or Thicket; or one or many runs with Caliper (`.cali`) or TALP (JSON), put together or in a \
 folder. Profiles of Score-P lie in folders named after their parameters, as Extra-P wants them: \
 FOLDER/NAME.p4.n100.r1/profile.cubex. JSON of hyperfine may lie in a folder, too, each file with parameters in it or in its name. \
 Folders are searched for such files, those of Benchpark as well.

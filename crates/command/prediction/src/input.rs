@@ -64,7 +64,7 @@ const KINDS: [(&str, &str, Kind); 2] = [
 ];
 
 /// Formats of measurements.
-const FORMATS: [(&str, &str, Format); 8] = [
+const FORMATS: [(&str, &str, Format); 9] = [
     ("text", "Extra-P's text", Format::Text),
     ("json", "Extra-P's JSON", Format::Json),
     ("jsonl", "Extra-P's JSON Lines, as `sintonia experiment` writes them", Format::JsonLines),
@@ -73,6 +73,7 @@ const FORMATS: [(&str, &str, Format); 8] = [
     ("hyperfine", "JSON of `hyperfine --export-json` with parameters", Format::Hyperfine),
     ("talp", "JSON of TALP, one object for each run", Format::Talp),
     ("caliper", "Profiles of Caliper, one for each run", Format::Caliper),
+    ("thicket", "JSON of `Thicket.to_json()`", Format::Thicket),
 ];
 
 impl InputOptions {

@@ -1,5 +1,5 @@
 //! Files of measurements: Extra-P's text, JSON and JSON Lines, those of Talpas, CSV, and the results of hyperfine, TALP,
-//! Caliper and Score-P.
+//! Caliper, Thicket and Score-P.
 //!
 //! Text (or an archive) in, measurements and problems out: a bad line costs only itself. Extra-P's formats
 //! are described in its `docs/file-formats.md`.
@@ -17,6 +17,7 @@ mod named_settings;
 mod run;
 pub mod run_files;
 mod talp;
+mod thicket;
 
 use crate::measurements::Measurements;
 use call_paths::CallPaths;
@@ -187,6 +188,8 @@ pub enum Format {
     Talp,
     /// Profiles of Caliper, one for each run.
     Caliper,
+    /// Exports of Thicket, with many runs.
+    Thicket,
 }
 
 impl Format {
@@ -206,6 +209,7 @@ impl Format {
             let is_whole = first.ends_with('}');
             let member = first_member(text);
             match () {
+                () if member == thicket::FIRST => Self::Thicket,
                 () if is_whole && first.contains("\"params\"") => Self::JsonLines,
                 () if is_whole && first.contains("\"callpath\"") => Self::Talpas,
                 () if member == hyperfine::FIRST => Self::Hyperfine,
@@ -227,7 +231,9 @@ impl Format {
             Self::Talpas => json_lines::read_talpas(text),
             Self::Csv => csv::read(text, &Columns::default()),
             Self::Hyperfine => hyperfine::read(text),
-            Self::Talp | Self::Caliper => self.runs(text).reading(&Columns::default()),
+            Self::Talp | Self::Caliper | Self::Thicket => {
+                self.runs(text).reading(&Columns::default())
+            }
         }
     }
 
@@ -400,6 +406,7 @@ mod tests {
         check("{\n  \"results\": [\n", Format::Hyperfine);
         check("{\n  \"dlbVersion\": \"3.5.0\",\n", Format::Talp);
         check("{\"dlbVersion\": \"3.5.0\", \"Application\": {}}\n", Format::Talp);
+        check("{\"graph\": [{\"0\": {}}], \"dataframe\": []}", Format::Thicket);
         check("__rec=node,id=12,attr=10,data=64,parent=3\n", Format::Caliper);
     }
 }

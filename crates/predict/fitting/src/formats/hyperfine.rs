@@ -8,7 +8,7 @@ use super::{Fault, FileProblem, Reading, check_times, number};
 use crate::measurements::MeasurementsBuilder;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// First member of a file.
 pub(super) const FIRST: &str = "results";
@@ -38,7 +38,7 @@ impl Benchmark {
     /// Takes these parameters if it has none.
     pub(super) fn set_parameters(&mut self, settings: &[(String, f64)]) {
         if self.parameters.is_empty() {
-            let of = |(name, value): &(String, f64)| (name.clone(), Value::from(*value));
+            let of = |(name, value): &(String, f64)| (name.clone(), Value::from(value.to_string()));
             self.parameters = settings.iter().map(of).collect();
         }
     }
@@ -132,14 +132,14 @@ impl Scan {
         };
         let (numbers, words): (Vec<&String>, Vec<&String>) = names.into_iter().partition(is_number);
         let (numbers, words) = (owned(&numbers), owned(&words));
-        let mut points = HashSet::new();
-        let is_new = |it: &&Benchmark| {
-            it.parameters.is_empty() || points.insert(format!("{:?}", it.parameters))
-        };
-        let is_shared = !benchmarks.iter().all(is_new);
-        let commands: HashSet<String> =
-            benchmarks.iter().map(|it| it.template(&[&numbers[..], &words].concat())).collect();
-        Self { has_commands: is_shared && 1 < commands.len(), numbers, words }
+        let parameters = [&numbers[..], &words].concat();
+        let mut commands: HashMap<String, HashSet<String>> = HashMap::new();
+        for benchmark in benchmarks.iter().filter(|it| !it.parameters.is_empty()) {
+            let at = format!("{:?}", benchmark.parameters);
+            commands.entry(at).or_default().insert(benchmark.template(&parameters));
+        }
+        let has_commands = commands.values().any(|commands| 1 < commands.len());
+        Self { has_commands, numbers, words }
     }
 
     /// Adds a benchmark.

@@ -5,6 +5,23 @@ use crate::measurements::MeasurementsBuilder;
 
 /// Name of the number of processes.
 pub(super) const PROCESSES: &str = "p";
+/// Names of the number of processes; the first one present counts.
+const PROCESS_COUNTS: [&str; 10] = [
+    "mpi.world.size",
+    "jobsize",
+    "numprocs",
+    "num_procs",
+    "nprocs",
+    "n_procs",
+    "num_ranks",
+    "mpi_ranks",
+    "ranks",
+    PROCESSES,
+];
+/// Beginnings of names of Caliper's own configuration.
+const OF_CALIPER: [&str; 4] = ["cali.", "caliper.", "spot", "adiak"];
+/// Bytes of a text that may name a region.
+pub(super) const WORD_MAX: usize = 64;
 
 /// Run of a program.
 #[derive(Debug, Default, PartialEq)]
@@ -56,4 +73,19 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Puts the number of processes first, and names it `p`.
+pub(super) fn name_processes(settings: &mut Vec<(String, f64)>) {
+    let value =
+        |name: &&str| settings.iter().find(|(other, _)| other == name).map(|(_, value)| *value);
+    if let Some(n_processes) = PROCESS_COUNTS.iter().find_map(value) {
+        settings.retain(|(name, _)| !PROCESS_COUNTS.contains(&name.as_str()));
+        settings.insert(0, (PROCESSES.to_owned(), n_processes));
+    }
+}
+
+/// Returns whether a name is none of Caliper's own configuration.
+pub(super) fn is_own(name: &str) -> bool {
+    !OF_CALIPER.iter().any(|beginning| name.starts_with(beginning))
 }

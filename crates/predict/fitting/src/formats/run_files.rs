@@ -1,4 +1,4 @@
-//! Files that hold one run each (`caliper`, `talp`, `cube`): a run's point is what it records about itself, or what its
+//! Files that hold one run each (`caliper`, `talp`, `cube`) or many (`thicket`): a run's point is what it records about itself, or what its
 //! path says.
 //!
 //! Parameters are the recorded numbers that differ between the runs. Results, dates and identifiers are not
@@ -8,7 +8,7 @@ use super::csv::Columns;
 use super::run::{PROCESSES, Run};
 use super::{
     BYTE_ORDER_MARK, Fault, FileProblem, Format, Reading, caliper, cube, hyperfine, named_settings,
-    talp,
+    talp, thicket,
 };
 use crate::measurements::MeasurementsBuilder;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -37,7 +37,7 @@ pub struct RunFiles {
 impl RunFiles {
     /// Returns whether a file of this format holds runs.
     pub const fn are_of(format: Format) -> bool {
-        matches!(format, Format::Talp | Format::Caliper)
+        matches!(format, Format::Talp | Format::Caliper | Format::Thicket)
     }
 
     /// Adds the runs of a file; `name` is given with its problems, unless empty.
@@ -46,6 +46,7 @@ impl RunFiles {
         let (runs, problems) = match format {
             Format::Talp => talp::runs(text),
             Format::Caliper => caliper::runs(text),
+            Format::Thicket => thicket::runs(text),
             Format::Hyperfine => return self.add_benchmarks(name, text),
             _ => return self.ignore(name),
         };
@@ -120,6 +121,12 @@ impl RunFiles {
         }
         let mut notes = chosen.notes;
         notes.extend(self.note_of_others());
+        if !benchmarks.is_empty() {
+            notes.push(
+                "scans of hyperfine are not used beside profiles: give a folder of them alone"
+                    .to_owned(),
+            );
+        }
         notes.extend(note_of_words(&differing_words(runs, &chosen.names), region));
         // A counter that was not recorded is zero everywhere.
         let is_zero = |value: &f64| value.abs() < f64::MIN_POSITIVE;
@@ -381,11 +388,16 @@ mod tests {
         for name in ["b.json", "c.json"] {
             files.add(name, Format::Json, "{}");
         }
+        files.add("d.json", Format::Hyperfine, SCAN);
         let reading = files.reading(&Columns::default());
         assert_eq!(reading.problems, []);
-        let note =
-            "2 files are not used, such as `b.json`: they are no profiles, summaries or scans";
-        assert_eq!(reading.notes, [note]);
+        assert_eq!(
+            reading.notes,
+            [
+                "2 files are not used, such as `b.json`: they are no profiles, summaries or scans",
+                "scans of hyperfine are not used beside profiles: give a folder of them alone",
+            ]
+        );
     }
 
     #[test]

@@ -66,7 +66,9 @@ fn problems_of_a_folder_name_the_file() {
     let reading = files.reading(&Columns::default());
     assert_eq!(reading.measured.series[0].points.len(), 2);
     let places: Vec<&str> = reading.problems.iter().map(|problem| &problem.place[..]).collect();
-    assert_eq!(places, ["`cut.cali`, line 11", "`table.json`, line 1", "`cut.cali`, line 1"]);
+    assert_eq!(places, ["`cut.cali`, line 11", "`cut.cali`, line 1"]);
+    let note = "`table.json` is not used: it is no profile, summary or scan";
+    assert_eq!(reading.notes.last().map(String::as_str), Some(note));
 }
 
 #[test]

@@ -1,28 +1,10 @@
 //! Numbers and short texts that a run records about itself, by Adiak or as Caliper's globals.
 
 use super::stream::{Entries, Stream, unescaped};
-use crate::formats::run::PROCESSES;
-use crate::formats::{Fault, number};
+use crate::formats::{Fault, number, run};
 
-/// Names of the number of processes; the first one present counts.
-const PROCESS_COUNTS: [&str; 10] = [
-    "mpi.world.size",
-    "jobsize",
-    "numprocs",
-    "num_procs",
-    "nprocs",
-    "n_procs",
-    "num_ranks",
-    "mpi_ranks",
-    "ranks",
-    PROCESSES,
-];
-/// Beginnings of names of Caliper's own configuration.
-const OF_CALIPER: [&str; 4] = ["cali.", "caliper.", "spot", "adiak"];
 /// Adiak's types of no parameter.
 const NO_NUMBERS: [&str; 4] = ["date", "timeval", "version", "path"];
-/// Bytes of a text that may name a region.
-const WORD_MAX: usize = 64;
 /// Adiak's category of results.
 const PERFORMANCE: &str = "3";
 
@@ -51,7 +33,7 @@ impl Globals {
         // A chain starts with what was recorded last.
         globals.settings.reverse();
         globals.words.reverse();
-        globals.name_processes();
+        run::name_processes(&mut globals.settings);
         Ok(globals)
     }
 
@@ -64,20 +46,10 @@ impl Globals {
             Ok(value) if self.settings.iter().all(|(other, _)| *other != name) => {
                 self.settings.push((name, value));
             }
-            Err(_) if value.len() <= WORD_MAX && !value.starts_with('[') => {
+            Err(_) if value.len() <= run::WORD_MAX && !value.starts_with('[') => {
                 self.words.push((name, value.to_owned()));
             }
             _ => {}
-        }
-    }
-
-    fn name_processes(&mut self) {
-        let value = |name: &&str| {
-            self.settings.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
-        };
-        if let Some(n_processes) = PROCESS_COUNTS.iter().find_map(value) {
-            self.settings.retain(|(name, _)| !PROCESS_COUNTS.contains(&name.as_str()));
-            self.settings.insert(0, (PROCESSES.to_owned(), n_processes));
         }
     }
 }
@@ -87,7 +59,5 @@ fn is_own(stream: &Stream<'_>, attribute: u64, name: &str) -> bool {
     let has = |of: &str, values: &[&str]| {
         stream.inherited(attribute, of).is_some_and(|value| values.contains(&value.as_ref()))
     };
-    !OF_CALIPER.iter().any(|beginning| name.starts_with(beginning))
-        && !has("adiak.type", &NO_NUMBERS)
-        && !has("adiak.category", &[PERFORMANCE])
+    run::is_own(name) && !has("adiak.type", &NO_NUMBERS) && !has("adiak.category", &[PERFORMANCE])
 }
