@@ -122,7 +122,7 @@ fn means(
     let Some(index) = archive.member(&index_name) else { return Ok(Vec::new()) };
     let data = archive.member(&data_name).ok_or_else(|| CubeFault::NoMember.at(&data_name))?;
     let index = values::Index::of(index).map_err(|fault| fault.at(&index_name))?;
-    let nodes = anchor.nodes_of(metric, &index).map_err(|fault| fault.at(&index_name))?;
+    let nodes = anchor.nodes_of(metric, &index.rows).map_err(|fault| fault.at(&index_name))?;
     let values = Values::of(data, &index, metric, anchor.n_locations);
     let means = values.map_err(|fault| fault.at(&data_name))?.exclusive_means(&nodes, anchor);
     // A metric may have no value at all in a call path, such as the least of no times.

@@ -1,7 +1,6 @@
 //! Description of a CUBE file (`anchor.xml`): metrics, call tree and locations.
 
 use super::CubeFault;
-use super::values::Index;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
@@ -61,14 +60,18 @@ impl Anchor {
         Ok(Self { metrics, nodes, n_locations, by_caller })
     }
 
-    /// Returns the index of the call for each row of values.
-    pub(super) fn nodes_of(&self, metric: &Metric, index: &Index) -> Result<Vec<usize>, CubeFault> {
+    /// Returns the index of the call for each row of values, from its position in the index of the metric.
+    pub(super) fn nodes_of(
+        &self,
+        metric: &Metric,
+        rows: &[usize],
+    ) -> Result<Vec<usize>, CubeFault> {
         let node = |row: &usize| {
             let found = self.by_caller.get(*row).copied();
             // Rows of exclusive metrics are in the order of the file.
             found.map(|node_idx| if metric.is_inclusive { node_idx } else { *row })
         };
-        index.rows.iter().map(node).collect::<Option<Vec<_>>>().ok_or(CubeFault::WrongIndex)
+        rows.iter().map(node).collect::<Option<Vec<_>>>().ok_or(CubeFault::WrongIndex)
     }
 }
 
