@@ -233,7 +233,8 @@ fn folders_of_other_tools_are_read_and_written_as_a_table() {
     for input in ["scorep", "scans", "table.csv"] {
         assert_eq!(list(&sandbox, &format!("fit {input} --json"))[0]["model"], MODEL, "{input}");
     }
-    assert!(sandbox.read("table.csv").starts_with("region,metric,n,p,value\nmain,time,"));
+    let table = sandbox.read("table.csv");
+    assert!(table.starts_with("region,metric,p,n,value\nmain,time,"), "{table}");
     sandbox.write("scorep/mm.n9.p9.r1/profile.cubex", &cube_profile([1.0, 1.0])[..600]);
     let part = "`mm.n9.p9.r1/profile.cubex`, `anchor.xml`: it ends early: copy the file again";
     sandbox.said("fit scorep").check_errors(0, part);

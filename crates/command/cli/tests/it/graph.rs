@@ -81,7 +81,10 @@ fn check_refused(words: &str, code: i32, expected: &str) {
 fn what_cannot_be_drawn_is_said() {
     check_refused("none.c", 100, "`none.c` cannot be read");
     check_refused("src/ranks.h", 100, "`src/ranks.h` has no function of C or C++");
-    check_refused(".", 100, "has neither a source in C or C++ nor a recorded run");
+    let empty = sandbox();
+    empty.write("notes/todo.txt", "read");
+    let said = empty.said("graph notes");
+    said.check_errors(100, "has neither a source in C or C++ nor a recorded run");
     check_refused("src --overlay none", 101, "`none` is not a folder");
     check_refused("src -o none/a.svg", 102, "`none/a.svg`");
     check_refused("", 2, "SOURCE|RUN");
