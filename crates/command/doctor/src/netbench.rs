@@ -254,7 +254,7 @@ mod tests {
             s_per_byte: 2e-10,
             s_per_byte_margin: 1e-12,
         };
-        NetModel { pieces: vec![piece], samples: Vec::new() }
+        NetModel { pieces: vec![piece], samples: Vec::new(), exchange_ratio: None }
     }
 
     const LINES: &str = "from bytes    latency us     cost ns/KiB

@@ -2,7 +2,7 @@
 //!
 //! Messages make round trips; half of a round trip is the time of one message. The lengths take turns, so
 //! that a disturbance does not affect only one of them, and short ones are repeated more often than long
-//! ones.
+//! ones. Then several long messages are sent at once, so that they meet their echoes.
 //!
 //! # Not here
 //! Fitting a model to the times: [`models::network`].
@@ -71,11 +71,56 @@ pub fn measure(
             break;
         }
     }
-    end.send(partner, plan.tag, &[END])?;
     let measured = plan.lengths.iter().zip(&times_s);
     let samples: Vec<LengthSample> =
         measured.filter_map(|(n_bytes, times_s)| median_of(*n_bytes, times_s)).collect();
-    Ok(NetModel::fit(&samples))
+    let exchange_ratio = exchange_ratio(end, (partner, plan.tag), &samples, &mut bytes)?;
+    end.send(partner, plan.tag, &[END])?;
+    Ok(NetModel::fit(&samples).map(|model| NetModel { exchange_ratio, ..model }))
+}
+
+/// Number of messages that are sent without waiting for their echoes.
+const N_IN_FLIGHT: u32 = 4;
+/// Lengths of such messages, in bytes, and the longest time of one, in seconds.
+const EXCHANGED_BYTES: std::ops::RangeInclusive<u64> = 131_072..=1_048_576;
+const EXCHANGED_S: f64 = 0.05;
+/// Number of measurements, of which the median counts.
+const N_EXCHANGES: usize = 3;
+
+/// Returns the time of a message while another one comes the other way, over its time alone, if a length was measured that
+/// shows it.
+///
+/// Of `k` messages the first and the last echo pass alone, and each of the others meets an echo: all take the time of
+/// `2 + (k - 1) r` messages.
+fn exchange_ratio(
+    end: &mut dyn Transport,
+    (partner, tag): (u32, Tag),
+    samples: &[LengthSample],
+    bytes: &mut Vec<u8>,
+) -> Result<Option<f64>, CommError> {
+    let is_fit = |it: &&LengthSample| {
+        EXCHANGED_BYTES.contains(&it.n_bytes) && 0.0 < it.median_s && it.median_s < EXCHANGED_S
+    };
+    let Some(sample) = samples.iter().filter(is_fit).max_by_key(|it| it.n_bytes) else {
+        return Ok(None);
+    };
+    let message = vec![0; usize::try_from(sample.n_bytes).unwrap_or(usize::MAX)];
+    let mut ratios = Vec::new();
+    for _ in 0..N_EXCHANGES {
+        let (begin_s, deadline) = (end.now_s(), Deadline::after(REPLY_TIMEOUT));
+        for _ in 0..N_IN_FLIGHT {
+            end.send(partner, tag, &[&message])?;
+        }
+        for _ in 0..N_IN_FLIGHT {
+            if end.receive(Some(partner), REPLY_TIMEOUT, bytes)?.is_none() {
+                return Err(deadline.late("an echo", partner));
+            }
+        }
+        let n_alone = (end.now_s() - begin_s) / sample.median_s;
+        ratios.push((n_alone - 2.0) / f64::from(N_IN_FLIGHT - 1));
+    }
+    ratios.sort_by(f64::total_cmp);
+    Ok(ratios.get(N_EXCHANGES / 2).map(|ratio| ratio.clamp(1.0, 2.0)))
 }
 
 /// Message that ends [`answer`]: all other messages consist of zeros.

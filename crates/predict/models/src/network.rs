@@ -34,6 +34,10 @@ pub struct NetModel {
     pub pieces: Vec<LinearPiece>,
     /// Samples that the pieces were fitted to.
     pub samples: Vec<LengthSample>,
+    /// Time of a long message while another one comes the other way, over its time alone: 1 if they do not slow each
+    /// other, 2 if they take turns. Missing where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_ratio: Option<f64>,
 }
 
 /// Time of a message of `from_bytes` or more: `latency_s + s_per_byte * n_bytes`.
@@ -65,7 +69,7 @@ impl NetModel {
         let most = N_PIECES_MAX.min(samples.len() / N_SAMPLES_MIN);
         let ways = (1..=most).map(|n_pieces| best_cut(&samples, n_pieces));
         let best = ways.min_by(|a, b| judged(a, &samples).total_cmp(&judged(b, &samples)))?;
-        Some(Self { pieces: joined(&best), samples })
+        Some(Self { pieces: joined(&best), samples, exchange_ratio: None })
     }
 
     /// Returns the seconds from the start of sending until a message of this length is received.

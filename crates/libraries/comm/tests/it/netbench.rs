@@ -10,7 +10,7 @@ fn messages_between_threads_are_timed() {
     let (mut second, mut first) = (ends.remove(1), ends.remove(0));
     let partner = thread::spawn(move || netbench::answer(&mut second, 0));
     let plan = netbench::NetbenchPlan {
-        lengths: vec![0, 1, 10, 1000, 10_000, 100_000],
+        lengths: vec![0, 1, 10, 1000, 10_000, 100_000, 200_000],
         n_rounds: 20,
         at_most: Duration::from_secs(5),
         tag: Tag(255),
@@ -24,6 +24,7 @@ fn messages_between_threads_are_timed() {
         assert!(20 <= sample.n_times && 0.0 < sample.low_s, "{sample:?}");
     }
     assert!(0.0 < model.one_way_s(100_000));
+    assert!((1.0..=2.0).contains(&model.exchange_ratio.expect("200,000 bytes show it")));
 }
 
 #[test]

@@ -217,7 +217,7 @@ impl<'a> Evaluation<'a> {
                     (sent_s, None)
                 } else {
                     let sent_s = own.clock_s.max(own.sends_until_s);
-                    own.sends_until_s = sent_s + cost.data_s;
+                    (own.sends_since_s, own.sends_until_s) = (sent_s, sent_s + cost.data_s);
                     if request.is_some() {
                         own.clock_s += cost.overhead_s;
                     }

@@ -93,6 +93,7 @@ struct Described {
     line: Vec<DescribedLine>,
     eager_bytes: Option<u64>,
     overhead_share: Option<f64>,
+    exchange_ratio: Option<f64>,
     inside: Option<DescribedNetwork>,
     ranks_per_node: Option<usize>,
     speed: Option<f64>,
@@ -111,6 +112,7 @@ struct DescribedNetwork {
     line: Vec<DescribedLine>,
     eager_bytes: Option<u64>,
     overhead_share: Option<f64>,
+    exchange_ratio: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -227,6 +229,7 @@ impl Described {
             line: self.line,
             eager_bytes: self.eager_bytes,
             overhead_share: self.overhead_share,
+            exchange_ratio: self.exchange_ratio,
         };
         let mut machine = Machine::of(own.network()?);
         machine.inside = self.inside.map(DescribedNetwork::network).transpose()?;
@@ -269,6 +272,11 @@ impl DescribedNetwork {
         }
         let mut network = Network::of_lines(lines);
         network.eager_bytes = self.eager_bytes.unwrap_or(network.eager_bytes);
+        if let Some(ratio) = self.exchange_ratio {
+            let is_possible = (1.0..=2.0).contains(&ratio);
+            network.exchange_ratio =
+                within("exchange_ratio", ratio, is_possible, "write a number from 1 to 2")?;
+        }
         if let Some(share) = self.overhead_share {
             let wanted = "write a number from 0 to 0.5";
             network.overhead_share =
@@ -354,6 +362,7 @@ mod tests {
             "copy_per_byte_ns = -1",
         );
         check_wrong("latencies = 2\n", "neither");
+        check_wrong("latency_us = 2\nper_byte_ns = 1\nexchange_ratio = 3\n", "exchange_ratio = 3");
         check_wrong("latency_us = 2\nper_byte_ns = 1\nranks_per_node = 0\n", "ranks_per_node = 0");
         check_wrong("latency_us = 2\nper_byte_ns = 1\n[inside]\nlatency_us = 2\n", "per_byte_ns");
         check_wrong("[]", "no times");

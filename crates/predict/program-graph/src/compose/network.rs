@@ -18,6 +18,8 @@ pub struct Network {
     pub eager_bytes: u64,
     /// Share of the latency during which the sender is busy, and again the receiver; from 0 to 0.5.
     pub overhead_share: f64,
+    /// Time of the data of a long message while others leave the receiver, over their time alone; from 1 to 2.
+    pub exchange_ratio: f64,
 }
 
 /// Components of the time of one message.
@@ -32,6 +34,8 @@ pub struct MessageCost {
     pub data_s: f64,
     /// True if the sender continues without the receiver.
     pub is_eager: bool,
+    /// See [`Network::exchange_ratio`].
+    pub exchange_ratio: f64,
 }
 
 impl MessageCost {
@@ -40,7 +44,7 @@ impl MessageCost {
     pub fn copy(n_bytes: u64, s_per_byte: f64) -> Self {
         // Half of it at the send, half at the receive.
         let data_s = 0.5 * s_per_byte * n_bytes as f64;
-        Self { overhead_s: 0.0, flight_s: 0.0, data_s, is_eager: true }
+        Self { overhead_s: 0.0, flight_s: 0.0, data_s, is_eager: true, exchange_ratio: 1.0 }
     }
 
     /// Returns the time without waiting, as a ping-pong measures it, in s.
@@ -68,22 +72,23 @@ impl Network {
     pub fn of_lines(mut lines: Vec<LinearPiece>) -> Self {
         lines.sort_by_key(|line| line.from_bytes);
         let eager_bytes = first_jump(&lines).unwrap_or(EAGER_BYTES);
-        Self { lines, eager_bytes, overhead_share: OVERHEAD_SHARE }
+        Self { lines, eager_bytes, overhead_share: OVERHEAD_SHARE, exchange_ratio: 1.0 }
     }
 
     /// Creates the network that `sintonia netbench` measured between two ranks.
     #[must_use]
     pub fn measured(model: &NetModel) -> Self {
-        Self::of_lines(model.pieces.clone())
+        let exchange_ratio = model.exchange_ratio.unwrap_or(1.0).clamp(1.0, 2.0);
+        Self { exchange_ratio, ..Self::of_lines(model.pieces.clone()) }
     }
 
     /// Does the same with latencies and costs per byte at an end of their intervals: -1 is the lower, 1 the
     /// upper end.
     #[must_use]
     pub fn measured_at(model: &NetModel, end: f64) -> Self {
-        let eager_bytes = Self::measured(model).eager_bytes;
+        let Self { eager_bytes, exchange_ratio, .. } = Self::measured(model);
         let lines = model.pieces.iter().map(|piece| piece.at_end(end)).collect();
-        Self { eager_bytes, ..Self::of_lines(lines) }
+        Self { eager_bytes, exchange_ratio, ..Self::of_lines(lines) }
     }
 
     /// Returns the lines, from short to long messages.
@@ -101,6 +106,7 @@ impl Network {
             flight_s: (1.0 - 2.0 * self.overhead_share) * latency_s,
             data_s: s_per_byte * n_bytes as f64,
             is_eager: n_bytes <= self.eager_bytes,
+            exchange_ratio: self.exchange_ratio,
         }
     }
 

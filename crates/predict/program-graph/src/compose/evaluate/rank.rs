@@ -26,6 +26,8 @@ pub(super) struct Rank {
     /// after the other.
     pub(super) sends_until_s: f64,
     comes_until_s: f64,
+    /// Start of the last long message that it sends.
+    pub(super) sends_since_s: f64,
     /// Transfers it started, by request.
     started: Vec<Option<(u32, Side)>>,
 }
@@ -88,7 +90,10 @@ impl Rank {
             let (own_s, done_s) = match side {
                 Side::Sender => (sent.at_s, passed_s),
                 Side::Receiver => {
-                    self.comes_until_s = passed_s.max(self.comes_until_s + cost.data_s);
+                    let comes_s = passed_s.max(self.comes_until_s + cost.data_s);
+                    let since_s = self.sends_since_s.max(comes_s - cost.data_s);
+                    let both_s = (self.sends_until_s.min(comes_s) - since_s).max(0.0);
+                    self.comes_until_s = comes_s + (cost.exchange_ratio - 1.0) * both_s;
                     (*posted_s, self.comes_until_s)
                 }
             };
@@ -107,6 +112,7 @@ impl Rank {
         let same_or_over = |now_s, before_s| same(now_s, before_s) || over(now_s, before_s);
         same(self.clock_s, earlier.clock_s)
             && same_or_over(self.sends_until_s, earlier.sends_until_s)
+            && same_or_over(self.sends_since_s, earlier.sends_since_s)
             && same_or_over(self.comes_until_s, earlier.comes_until_s)
     }
 
@@ -121,6 +127,7 @@ impl Rank {
         }
         self.clock_s += later_s;
         self.sends_until_s += later_s;
+        self.sends_since_s += later_s;
         self.comes_until_s += later_s;
     }
 }

@@ -260,3 +260,33 @@ fn ranks_beyond_the_cores_take_turns() {
         check(evaluate(&program(&ranks), &small).expect("a time").total_s, expected_s);
     }
 }
+
+/// Both ranks send a long message and receive one: on a link that is shared by both directions that takes longer.
+#[test]
+fn data_both_ways_at_once_take_the_ratio_longer() {
+    let exchange = |peer: u32| {
+        let start = RankOperation::Send {
+            to: peer,
+            tag: 0,
+            bytes: LONG,
+            mode: SendMode::Standard,
+            request: Some(1),
+        };
+        vec![start, receive(peer), RankOperation::Wait { request: 1 }]
+    };
+    let ranks = program(&[exchange(1), exchange(0)]);
+    let total_s = |exchange_ratio: f64| {
+        let mut shared = machine();
+        shared.network.exchange_ratio = exchange_ratio;
+        evaluate(&ranks, &shared).expect("a time").total_s
+    };
+    check(total_s(1.0), t_send(LONG));
+    let data_s = S_PER_BYTE * LONG as f64;
+    let later_s = total_s(1.8) - total_s(1.0);
+    assert!((later_s / (0.8 * data_s) - 1.0).abs() < 0.01, "{later_s}");
+    // One way only, nothing is shared.
+    let one_way = program(&[vec![send(1, LONG)], vec![receive(0)]]);
+    let mut shared = machine();
+    shared.network.exchange_ratio = 2.0;
+    check(evaluate(&one_way, &shared).expect("a time").total_s, t_send(LONG));
+}
