@@ -67,7 +67,7 @@ impl Experiment {
         );
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for file in ["measurements.jsonl", "holdout.jsonl"] {
-            for line in self.lines(file).iter().filter(|line| line["callpath"] == "total") {
+            for line in self.lines(file).iter().filter(|line| is_total(line)) {
                 *counts.entry(format!("{file} {}", line["params"])).or_default() += 1;
             }
         }
@@ -114,6 +114,11 @@ impl Experiment {
         let journal: Value = serde_json::from_str(&text).unwrap_or_default();
         journal["runs"].as_array().map_or(0, Vec::len)
     }
+}
+
+/// Returns whether a line has the time of a whole run.
+fn is_total(line: &Value) -> bool {
+    line["callpath"] == "total" && line["metric"] == "time"
 }
 
 /// Values of a metric by region, at n = 80 and p = 2, of one repetition.
@@ -238,7 +243,7 @@ fn check_slurm(slurm: &Slurm, script: &str, fields: &str) {
     let ended = experiment.job().run();
     assert_eq!(ended.code, 0, "{}\n{}", ended.text(), slurm.logs());
     let lines = experiment.lines("measurements.jsonl");
-    let totals = lines.iter().filter(|line| line["callpath"] == "total").count();
+    let totals = lines.iter().filter(|line| is_total(line)).count();
     assert_eq!(totals, 2);
     let sends = lines.iter().filter(|line| {
         let path = line["callpath"].as_str().unwrap_or_default();
