@@ -35,8 +35,9 @@ pub struct Advice {
     pub ratio_after: f64,
 }
 
-/// Chooses up to `n` candidates, one after the other, whose costs do not exceed `budget`; fewer where none helps or no
-/// model can be made.
+/// Chooses up to `n` candidates, one after the other, whose costs do not exceed `budget`; where none would narrow the
+/// interval, the nearest to the target, if it is nearer than all measured points. Fewer where none helps or no model can
+/// be made.
 pub fn advise(
     parameters: &[String],
     measured: &Series,
@@ -75,10 +76,21 @@ pub fn advise(
         });
         let outcomes: Vec<Advice> = outcomes.collect();
         let best = outcomes.iter().map(|advice| advice.ratio_after.ln()).reduce(f64::min);
-        let Some(best) = best.filter(|best| *best < ratio_before.ln()) else { break };
-        let enough = best + NEARLY * (ratio_before.ln() - best);
-        let good = outcomes.iter().filter(|advice| advice.ratio_after.ln() <= enough);
-        let Some(advice) = good.min_by(|a, b| a.cost.total_cmp(&b.cost)) else { break };
+        let cheapest = |best: f64| {
+            let enough = best + NEARLY * (ratio_before.ln() - best);
+            let good = outcomes.iter().filter(|advice| advice.ratio_after.ln() <= enough);
+            good.min_by(|a, b| a.cost.total_cmp(&b.cost))
+        };
+        // A model of few points may be surer than it should be: then what is nearer to the target shows it.
+        let far = measured.points.iter().map(|point| distance(&point.at, target));
+        let far = far.fold(f64::INFINITY, f64::min);
+        let is_nearer =
+            |advice: &&Advice| distance(&candidates[advice.candidate_idx].at, target) < far;
+        let advice = match best.filter(|best| *best < ratio_before.ln()) {
+            Some(best) => cheapest(best),
+            None => outcomes.first().filter(is_nearer),
+        };
+        let Some(advice) = advice else { break };
         let at = candidates[advice.candidate_idx].at.clone();
         measured.points.push(MeasuredPoint { at, values: vec![advice.time] });
         left -= advice.cost;
@@ -148,6 +160,29 @@ mod tests {
         let poor = all(150.0);
         assert!(poor.iter().map(|advice| advice.cost).sum::<f64>() <= 150.0, "{poor:?}");
         assert!(all(1.0).is_empty());
+    }
+
+    /// Of four points a model is sure of itself, and no further one seemed worth measuring.
+    #[test]
+    fn the_nearest_is_measured_where_none_seems_to_help() {
+        let names = ["n".to_owned(), "p".to_owned()];
+        let point = |[n, p]: [f64; 2], factor: f64| MeasuredPoint {
+            at: vec![n, p],
+            values: vec![factor * n.powi(3) / p],
+        };
+        let points = vec![
+            point([12.0, 1.0], 1.0),
+            point([12.0, 2.0], 1.01),
+            point([16.0, 1.0], 1.0),
+            point([16.0, 2.0], 0.99),
+        ];
+        let measured = Series { region: "a".into(), metric: "time".into(), points };
+        let grid = [20.0, 24.0, 32.0].into_iter().flat_map(|n| [[n, 1.0], [n, 2.0]]);
+        let open: Vec<Candidate> =
+            grid.map(|at| Candidate { at: at.to_vec(), cost_per_time: 1.0 }).collect();
+        let asked = (&open[..], &[44.0, 2.0][..]);
+        let found = advise(&names, &measured, &Settings::default(), asked, (1, f64::INFINITY));
+        assert_eq!(found.len(), 1);
     }
 
     #[test]
