@@ -135,7 +135,8 @@ pub fn simgrid(
 struct Notes {
     as_computation: BTreeMap<&'static str, u64>,
     of_parts: BTreeMap<&'static str, u64>,
-    nonblocking: BTreeMap<&'static str, u64>,
+    /// Nonblocking collectives, with where they are.
+    nonblocking: BTreeMap<(&'static str, &'static str), u64>,
     n_even: u64,
     n_unmatched: u64,
     n_of_other_threads: u64,
@@ -143,6 +144,16 @@ struct Notes {
 }
 
 impl Notes {
+    fn nonblocking(&mut self, name: &'static str, place: NonblockingPlace) {
+        let place = match place {
+            NonblockingPlace::Completion => "where their completion is seen",
+            NonblockingPlace::Start => "where they start",
+            // Counted as computation.
+            NonblockingPlace::Nowhere => return,
+        };
+        *self.nonblocking.entry((name, place)).or_default() += 1;
+    }
+
     fn left_out(&mut self, event: &run_record::Event, world: u32) {
         if !is_call(event) {
             return;
@@ -168,10 +179,9 @@ impl Notes {
                 "{n_calls} calls of {name} on a part of the world are replayed as messages to and from one rank"
             ));
         }
-        for (name, n_calls) in self.nonblocking {
-            sentences.push(format!(
-                "{n_calls} calls of {name} are replayed as blocking ones, where their completion is seen"
-            ));
+        for ((name, place), n_calls) in self.nonblocking {
+            sentences
+                .push(format!("{n_calls} calls of {name} are replayed as blocking ones, {place}"));
         }
         let counted = [
             (self.n_unmatched, "messages have no matching end in the trace and are left out"),

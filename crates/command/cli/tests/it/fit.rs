@@ -132,6 +132,7 @@ fn people_get_a_table_a_picture_and_files() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", extrap_text(["n", "p"], "main->solve"));
     let said = sandbox.said("fit a.txt --plot a.svg --csv a.csv --write-extrap a.json");
+    assert!(sandbox.read("a.svg").contains("measured / predicted"), "residuals");
     insta::assert_snapshot!("fit-table", said.silent());
     let [svg, csv] = ["a.svg", "a.csv"].map(|name| sandbox.read(name));
     assert!(svg.starts_with("<svg ") && svg.contains("<polygon"));

@@ -5,6 +5,7 @@ use anyhow::Context;
 use fitting::{ModelFile, TOTAL};
 use program_graph::compose::RankPrograms;
 use run_record::sample_file::SEPARATOR;
+use run_record::summary::SampledFunction;
 use run_record::{RunRecord, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use user_io::ensure_option;
@@ -108,7 +109,7 @@ pub(super) fn scale_run(
             is_met,
             "`--scale {}`: no sample of the run is in such a function; the functions with most time are {}",
             scale.region,
-            listed(functions.iter().map(|it| plain(&it.place.function)))
+            listed(computing(functions).into_iter())
         );
     }
     program.scale_computing(|rank| match sums.get(&rank) {
@@ -116,6 +117,18 @@ pub(super) fn scale_run(
         _ => 1.0,
     });
     Ok(())
+}
+
+/// Names of functions that computed themselves, each once, those with most time first.
+fn computing(functions: &[SampledFunction]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for function in functions.iter().filter(|it| 0.0 < it.self_s) {
+        let name = plain(&function.place.function);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Name of a function without the suffix of what the compiler took out of it for OpenMP.

@@ -147,15 +147,15 @@ impl RankWriter {
                 let nth = *joined;
                 *joined += 1;
                 let place = if request == 0 { NonblockingPlace::Start } else { world.nonblocking };
+                if let (Some(operation), true) = (operation(event), request != 0) {
+                    notes.nonblocking(operation.name.as_str(), place);
+                }
                 match place {
                     NonblockingPlace::Start => {
                         self.put_started(self.started.len(), world, notes);
                         self.put_collective((communicator, nth), event, world, notes);
                     }
                     NonblockingPlace::Completion => {
-                        if let Some(operation) = operation(event) {
-                            *notes.nonblocking.entry(operation.name.as_str()).or_default() += 1;
-                        }
                         self.started.push_back((request, communicator, nth, *event));
                     }
                     NonblockingPlace::Nowhere => self.count_as_computation(event, notes),
