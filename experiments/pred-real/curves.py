@@ -143,6 +143,31 @@ def weak(n_curves=24, seed=4):
     return curves
 
 
+def sizes(n_curves=48, seed=5):
+    """Made times over the size alone: messages with their latency and protocols, sorts, products of matrices that leave a
+    cache, stencils with surfaces, files, searches; each with what has to be done before any work."""
+    chance = random.Random(seed)
+    between = lambda low, high: low * (high / low) ** chance.random()
+    curves = []
+    for number in range(n_curves):
+        kind = ["messages", "sort", "product", "stencil", "file", "search"][number % 6]
+        first, step, count = between(8, 2000), chance.choice([1.5, 2, 4]), chance.randint(5, 9)
+        last = first * step ** (count - 1)
+        # The size at which the work takes as long as the overhead; protocols and caches change beyond another.
+        half, edge, q = between(first / 2, last), between(first, 2 * last), chance.random()
+
+        def time(n):
+            late = 1 / (1 + (edge / n) ** 6)
+            work = {"messages": n * (1 - 0.4 * q * late) + q * half * late, "sort": n * math.log2(n) / math.log2(half + 2),
+                    "product": n**3 / half**2 * (1 + q * late), "stencil": n**2 / half + q * n * (1 + 0.1 * math.log2(n)),
+                    "file": n ** (0.9 + 0.1 * q) * (1 + 0.3 * late), "search": half * (n / half) ** (1 + q)}[kind]
+            return 1e-6 * (half + work)
+
+        points = {(float(round(first * step**k)),): noisy(time(round(first * step**k)), chance, 0.04, 3) for k in range(count)}
+        curves.append(Curve(f"{kind} {number}", ["n"], points))
+    return curves
+
+
 def splits():
     by_p, by_n = (lambda n: lambda c, at: at[0] in largest(c, 0, n)), (lambda n: lambda c, at: at[1] in largest(c, 1, n))
     measured = opensbli()

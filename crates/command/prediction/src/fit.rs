@@ -5,6 +5,7 @@
 
 mod list;
 mod plot;
+mod regions;
 mod settings;
 
 use crate::input::{self, InputOptions};
@@ -15,25 +16,18 @@ use clap::Args;
 use display::text::wrap;
 use display::units::plural;
 use fitting::formats::{csv, extrap_json};
-use fitting::{Fitter, Measurements, ModelFile, SampleRule, Settings};
+use fitting::{Measurements, ModelFile, SampleRule};
 use list::Fitted;
 use settings::FittingOptions;
 pub(crate) use settings::sample_rule;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 use user_io::ensure_option;
 use user_io::exit::{bad_option, not_read};
 use user_io::print::escape_line;
-use user_io::progress::ProgressLine;
 use user_io::result_file;
 use user_io::terminal::Terminal;
-
-/// Time after which progress is shown.
-const SILENT: Duration = Duration::from_millis(500);
-/// Time between two updates of the progress.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,7 +116,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let rule = settings.samples;
     settings.known.regimes = seen.regimes();
     settings.samples = fitting::runs::leave_out(&mut used, rule);
-    let mut all = fit_all(&used, &settings);
+    let mut all = regions::fit_all(&used, &settings);
     if !options.holdout.is_empty() {
         judge(&mut all, &unseen, rule)?;
     }
@@ -202,27 +196,6 @@ fn split(measured: Measurements, held: &[Values]) -> anyhow::Result<(Measurement
         measured.split(|at| held.iter().all(|(idx, values)| values.contains(&at[*idx])));
     ensure_option!(!unseen.series.is_empty(), "`--holdout` matches no point that was measured");
     Ok((seen, unseen))
-}
-
-fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
-    let (began, mut progress) = (Instant::now(), ProgressLine::every(PROGRESS_EVERY));
-    let n = measured.series.len();
-    let mut fitter = Fitter::new(&measured.parameters, settings);
-    let fitted = measured.series.iter().enumerate().map(|(idx, series)| {
-        if SILENT < began.elapsed() {
-            progress.show(|| format!("fitting {} of {n} regions", idx + 1));
-        }
-        Fitted {
-            region: series.region.clone(),
-            metric: series.metric.clone(),
-            n_points: series.points.len(),
-            model: fitter.fit(series),
-            unseen: None,
-        }
-    });
-    let fitted = fitted.collect();
-    progress.clear();
-    fitted
 }
 
 /// Adds the errors of the predictions at points that were kept back.

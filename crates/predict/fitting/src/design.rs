@@ -60,6 +60,7 @@ impl Design {
         };
         let far = far_points(points, roles);
         let middles = design.middles();
+        let mut signatures = Signatures::of(points.len());
         let known = first.iter().map(|term| Choice { term: term.clone(), oddity: 0.0 });
         // Many curves pass through three numbers of processes; of those, the usual ones are likely.
         let is_seen = |factor: &Factor| {
@@ -71,7 +72,7 @@ impl Design {
         let usual =
             choices(roles).into_iter().filter(|choice| choice.term.factors.iter().all(is_seen));
         for choice in known.chain(usual) {
-            design.offer(choice, &far, &middles);
+            design.offer(choice, &far, &middles, &mut signatures);
         }
         design
     }
@@ -88,12 +89,22 @@ impl Design {
         self.neighbors.iter().map(of_pair).collect()
     }
 
-    fn offer(&mut self, choice: Choice, far: &[Vec<f64>], middles: &[Vec<f64>]) {
+    fn offer(
+        &mut self,
+        choice: Choice,
+        far: &[Vec<f64>],
+        middles: &[Vec<f64>],
+        signatures: &mut Signatures,
+    ) {
         let column: Vec<f64> = self.points.iter().map(|at| choice.term.value(at)).collect();
+        let is_finite = |numbers: &[f64]| numbers.iter().all(|value| value.is_finite());
+        let is_empty = column.iter().all(|value| *value == 0.0);
+        if is_empty || !is_finite(&column) || signatures.hold(&self.columns, &column) {
+            return;
+        }
         let far: Vec<f64> = far.iter().map(|at| choice.term.value(at)).collect();
-        let finite = column.iter().chain(&far).all(|value| value.is_finite());
-        let empty = column.iter().all(|value| *value == 0.0);
-        if finite && !empty && !self.columns.iter().any(|other| proportional(other, &column)) {
+        if is_finite(&far) {
+            signatures.add(self.columns.len(), &column);
             self.columns.push(column);
             self.far.push(far);
             self.between.push(middles.iter().map(|at| choice.term.value(at)).collect());
@@ -104,6 +115,42 @@ impl Design {
     /// Returns whether the design is over exactly these points.
     pub(crate) fn is_over(&self, points: &[&[f64]]) -> bool {
         self.points.len() == points.len() && self.points.iter().zip(points).all(|(a, b)| a == b)
+    }
+}
+
+/// A number for each column that proportional columns share, to look only among few for one that is proportional.
+struct Signatures {
+    /// Weight of each point, of different sizes.
+    weights: Vec<f64>,
+    /// Signatures with the indices of their columns, ascending.
+    all: Vec<(f64, usize)>,
+}
+
+impl Signatures {
+    fn of(n_points: usize) -> Self {
+        // Multiples of the golden ratio lie everywhere between 0 and 1.
+        let weight = |idx: usize| 0.5 + (0.618_033_988_749_895 * idx as f64).fract();
+        Self { weights: (0..n_points).map(weight).collect(), all: Vec::new() }
+    }
+
+    fn signature(&self, column: &[f64]) -> f64 {
+        dot(&self.weights, column).abs() / dot(column, column).sqrt()
+    }
+
+    /// Returns whether one of the columns is proportional to this one.
+    fn hold(&self, columns: &[Vec<f64>], column: &[f64]) -> bool {
+        let signature = self.signature(column);
+        // Proportional columns of unit length differ by less than the root of twice their tolerance.
+        let apart = (2.0 * SAME_WITHIN).sqrt() * dot(&self.weights, &self.weights).sqrt();
+        let from = self.all.partition_point(|(other, _)| *other < signature - apart);
+        let mut near = self.all[from..].iter().take_while(|(other, _)| *other <= signature + apart);
+        near.any(|(_, idx)| proportional(&columns[*idx], column))
+    }
+
+    fn add(&mut self, idx: usize, column: &[f64]) {
+        let signature = self.signature(column);
+        let place = self.all.partition_point(|(other, _)| *other < signature);
+        self.all.insert(place, (signature, idx));
     }
 }
 

@@ -31,7 +31,7 @@ use observed::{Observed, Trend};
 use serde::{Deserialize, Serialize};
 use statistics::median;
 pub(crate) use sum::Columns;
-use weights::{Here, Weighing};
+use weights::{Here, Importance, Weighing};
 
 /// Fewest points of which an ensemble is made.
 const N_POINTS_MIN: usize = 3;
@@ -57,8 +57,7 @@ const NOISE_BEFOREHAND: f64 = 0.17;
 const NOISE_POINTS: f64 = 0.35;
 /// Share of the squared error at single points that is noise.
 const NOISE_SHARE: f64 = 0.25;
-/// Error beyond the measured points that is assumed beforehand, per factor e, and how many values held out that counts as.
-const DRIFT_BEFOREHAND: f64 = 0.1;
+/// How many values held out the error counts as that is assumed beforehand.
 const DRIFT_FOLDS: f64 = 4.0;
 /// What is assumed beforehand is at most this many times the largest error of the best form; more where there are few
 /// points, since one of several forms foretells a few well by chance.
@@ -85,10 +84,18 @@ pub struct Ensemble {
     pub n_held: Vec<f64>,
     /// Weight of the errors at single points.
     pub singles_weight: f64,
+    /// The same beyond the measured points, as a share of it.
+    #[serde(default = "one")]
+    pub singles_beyond: f64,
     /// Standard deviation of a measurement, as a share.
     pub noise: f64,
     /// How much the disagreement of forms without weight counts, from 0 to 1; 0 where one of them foretold all exactly.
     pub doubt: f64,
+}
+
+/// Share in files that were written before there was another one.
+const fn one() -> f64 {
+    1.0
 }
 
 /// What one form says at a point.
@@ -162,7 +169,8 @@ impl Ensemble {
             .iter()
             .map(|form| form.kind.ln_value(&observed, at, &asked, formula))
             .collect();
-        let weighing = Weighing::of(&self.forms, &self.n_held, self.singles_weight);
+        let weighing =
+            Weighing::of(&self.forms, &self.n_held, [self.singles_weight, self.singles_beyond]);
         Here::of(&said, &weighing, observed.beyond(&asked))
     }
 
@@ -180,7 +188,7 @@ impl Ensemble {
             return Some("a form has the wrong number of parameters");
         }
         let is_wrong = |number: &f64| !(0.0..=LARGEST).contains(number);
-        let of_all = [&self.noise, &self.doubt, &self.singles_weight];
+        let of_all = [&self.noise, &self.doubt, &self.singles_weight, &self.singles_beyond];
         let mut numbers = self.drift.iter().chain(&self.n_held).chain(of_all);
         (is_short(&self.drift) || is_short(&self.n_held) || numbers.any(is_wrong))
             .then_some("its uncertainty is not a positive number")
@@ -215,6 +223,7 @@ pub(crate) fn ensemble(curve: Curve<'_>, columns: &Columns<'_>) -> (Ensemble, f6
     let n_parameters = curve.points[0].len();
     let all = Observed::of(&curve.points, &curve.values);
     let trend = Trend::of(&all, columns.roles);
+    let importance = Importance::of(trend);
     let mut forms = vec![FormKind::Formula];
     forms.extend(curve.kinds.iter().filter_map(|kind| kind.fitted(&all, columns, None)));
     let folds: Vec<Fold> = curve
@@ -238,7 +247,8 @@ pub(crate) fn ensemble(curve: Curve<'_>, columns: &Columns<'_>) -> (Ensemble, f6
     let of_kind = |(idx, kind): (usize, FormKind)| {
         let mut misses = vec![0.0; n_parameters];
         for fold in &folds {
-            misses[fold.parameter_idx] += miss(fold.errors[idx].powi(2), small);
+            misses[fold.parameter_idx] +=
+                importance.held_out * miss(fold.errors[idx].powi(2), small);
         }
         let of_pieces = if idx == 0 && curve.is_in_pieces { PRIOR_OF_PIECES } else { 1.0 };
         let single_miss = miss(squares[idx], small_single);
@@ -252,11 +262,26 @@ pub(crate) fn ensemble(curve: Curve<'_>, columns: &Columns<'_>) -> (Ensemble, f6
     let is_few = curve.held.iter().any(|held| held.is_of_few);
     let shown = if is_few { error.max(ERROR_OF_FEW) } else { error };
     let beforehand = BEFOREHAND_OVER_ERROR * (1.0 + (N_POINTS_FEW / n).powi(2)) * shown;
-    let (drift, error) = drift(&Weighing::of(&forms, &n_held, singles_weight), &folds, beforehand);
+    let singles = [singles_weight, importance.singles_beyond];
+    let weighing = Weighing::of(&forms, &n_held, singles);
+    let known = importance.drift_beforehand.min(beforehand);
+    let (drift, error) = drift(&weighing, &folds, known);
     let noise = noise(curve.single_errors, n, beforehand).max(curve.scatter);
     let doubt = (beforehand / NOISE_BEFOREHAND).min(1.0);
     let Curve { points, values, .. } = curve;
-    (Ensemble { forms, points, values, drift, n_held, singles_weight, noise, doubt }, error)
+    let singles_beyond = importance.singles_beyond;
+    let ensemble = Ensemble {
+        forms,
+        points,
+        values,
+        drift,
+        n_held,
+        singles_weight,
+        singles_beyond,
+        noise,
+        doubt,
+    };
+    (ensemble, error)
 }
 
 /// Returns the largest error of the form whose largest error is the smallest.
@@ -277,7 +302,8 @@ fn mean_square(errors: impl Iterator<Item = f64>) -> f64 {
     if 0.0 < n { sum / n } else { ERROR_MAX * ERROR_MAX }
 }
 
-/// Returns the error of the average per distance along each parameter, and its mean error.
+/// Returns the error of the average per distance along each parameter, and its mean error; `beforehand` is what is assumed
+/// of the former.
 fn drift(weighing: &Weighing<'_>, folds: &[Fold], beforehand: f64) -> (Vec<f64>, f64) {
     let n_parameters = weighing.n_held.len();
     let mut squares = vec![0.0; n_parameters];
@@ -296,7 +322,7 @@ fn drift(weighing: &Weighing<'_>, folds: &[Fold], beforehand: f64) -> (Vec<f64>,
         squares[fold.parameter_idx] += per_distance / n;
         errors.push((plain / n).sqrt());
     }
-    let known = DRIFT_FOLDS * DRIFT_BEFOREHAND.min(beforehand).powi(2);
+    let known = DRIFT_FOLDS * beforehand.powi(2);
     let drift = squares.iter().zip(weighing.n_held);
     let drift = drift.map(|(sum, n)| ((known + sum) / (DRIFT_FOLDS + n)).sqrt()).collect();
     let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;

@@ -11,6 +11,7 @@ use crate::{
     samples::PointValue,
     solve::{N_TERMS_MAX, Normal, Row, dot, forward},
 };
+use std::cell::OnceCell;
 
 /// How many combinations of each size are looked at.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,15 @@ impl Candidate {
     }
 }
 
+/// A combination with one more term, before it is known to be among the best.
+#[derive(Clone, Copy, Debug)]
+struct Extension {
+    cost: f64,
+    residual: f64,
+    parent_idx: u16,
+    term: u16,
+}
+
 /// Relative least-squares problem of one region, over a design.
 #[derive(Debug)]
 pub(crate) struct RegionProblem<'a> {
@@ -84,7 +94,8 @@ pub(crate) struct RegionProblem<'a> {
     pub(crate) lengths: Vec<f64>,
     /// Measured values relative to themselves, times the weights of the points.
     pub(crate) target: Vec<f64>,
-    gram: Vec<f64>,
+    /// Products of each column with all; calculated for those columns that combinations are made of.
+    gram: Vec<OnceCell<Vec<f64>>>,
     right: Vec<f64>,
 }
 
@@ -107,7 +118,7 @@ impl<'a> RegionProblem<'a> {
             lengths.push(length);
         }
         let right = columns.iter().map(|column| dot(column, &target)).collect();
-        let gram = gram(&columns);
+        let gram = vec![OnceCell::new(); columns.len()];
         Self { design, columns, lengths, target, gram, right }
     }
 
@@ -125,8 +136,10 @@ impl<'a> RegionProblem<'a> {
         let mut longer = Vec::new();
         for _ in 0..n_terms_max.min(N_TERMS_MAX).min(self.target.len().div_ceil(2)) {
             longer.clear();
-            extended.iter().for_each(|parent| self.extend(parent, &mut longer));
-            let best = best(&mut longer, breadth.n_judged);
+            for (parent, idx) in extended.iter().zip(0_u16..) {
+                self.extend(parent, idx, &mut longer);
+            }
+            let best = best(&extended, &mut longer, breadth.n_judged);
             extended = best.iter().take(breadth.n_extended).copied().collect();
             found.extend(best);
         }
@@ -138,36 +151,44 @@ impl<'a> RegionProblem<'a> {
         found
     }
 
-    /// Appends every combination of `parent` and one more term.
-    fn extend(&self, parent: &Candidate, longer: &mut Vec<Candidate>) {
+    /// Appends every combination of `parent`, which has this index, and one more term.
+    fn extend(&self, parent: &Candidate, parent_idx: u16, longer: &mut Vec<Extension>) {
         let n = parent.n_terms;
         let normal = self.normal(parent);
         let Some(lower) = normal.lower(n) else { return };
         let middle = forward(&lower, &normal.right, n);
         let choices = &self.design.choices;
         let oddity: f64 = parent.terms().map(|term| choices[term].oddity).sum();
-        for (term, label) in (0..self.columns.len()).zip(0_u16..) {
-            if parent.terms().any(|other| other == term) {
+        let products: Vec<&[f64]> = parent.terms().map(|term| self.products(term)).collect();
+        for (idx, term) in (0..self.columns.len()).zip(0_u16..) {
+            if parent.terms[..n].contains(&term) {
                 continue;
             }
             let mut shared = [0.0; N_TERMS_MAX];
-            parent.terms().zip(&mut shared).for_each(|(other, s)| *s = self.product(other, term));
+            products.iter().zip(&mut shared).for_each(|(products, s)| *s = products[idx]);
             let shared = forward(&lower, &shared, n);
             let news = 1.0 - dot(&shared[..n], &shared[..n]);
             if news < NEWS_MIN {
                 continue;
             }
-            let gain = (self.right[term] - dot(&shared[..n], &middle[..n])).powi(2) / news;
-            let mut candidate = parent.with(label);
-            candidate.residual = (parent.residual - gain).max(0.0);
-            let odd = ODDITY_COST * (oddity + choices[term].oddity);
-            candidate.cost = candidate.residual * (1.0 + odd);
-            longer.push(candidate);
+            let gain = (self.right[idx] - dot(&shared[..n], &middle[..n])).powi(2) / news;
+            let residual = (parent.residual - gain).max(0.0);
+            let odd = ODDITY_COST * (oddity + choices[idx].oddity);
+            longer.push(Extension { cost: residual * (1.0 + odd), residual, parent_idx, term });
         }
     }
 
+    /// Returns the products of a column with all.
+    fn products(&self, term: usize) -> &[f64] {
+        self.gram[term].get_or_init(|| {
+            self.columns.iter().map(|column| dot(&self.columns[term], column)).collect()
+        })
+    }
+
     fn product(&self, left: usize, right: usize) -> f64 {
-        self.gram[left * self.columns.len() + right]
+        let known = |of: usize, with: usize| self.gram[of].get().map(|products| products[with]);
+        let known = known(left, right).or_else(|| known(right, left));
+        known.unwrap_or_else(|| dot(&self.columns[left], &self.columns[right]))
     }
 
     /// Returns the normal equations over all points.
@@ -214,32 +235,23 @@ fn weights(measured: &[PointValue]) -> Vec<f64> {
     measured.iter().map(|point| (point.n_kept as f64 * share).sqrt()).collect()
 }
 
-fn gram(columns: &[Vec<f64>]) -> Vec<f64> {
-    let n = columns.len();
-    let mut gram = vec![0.0; n * n];
-    for (row, left) in columns.iter().enumerate() {
-        for (column, right) in columns.iter().enumerate().take(row + 1) {
-            let product = dot(left, right);
-            gram[row * n + column] = product;
-            gram[column * n + row] = product;
-        }
-    }
-    gram
-}
-
 /// Returns the cheapest distinct combinations.
-fn best(candidates: &mut [Candidate], n_judged: usize) -> Vec<Candidate> {
+fn best(parents: &[Candidate], longer: &mut [Extension], n_judged: usize) -> Vec<Candidate> {
     // A combination is found once from each of its terms.
-    let n_top = (N_TERMS_MAX * n_judged).min(candidates.len());
-    if n_top < candidates.len() {
-        candidates.select_nth_unstable_by(n_top, |a, b| a.cost.total_cmp(&b.cost));
+    let n_top = (N_TERMS_MAX * n_judged).min(longer.len());
+    if n_top < longer.len() {
+        longer.select_nth_unstable_by(n_top, |a, b| a.cost.total_cmp(&b.cost));
     }
-    let top = &mut candidates[..n_top];
+    let candidate = |extension: &Extension| {
+        let candidate = parents[usize::from(extension.parent_idx)].with(extension.term);
+        Candidate { residual: extension.residual, cost: extension.cost, ..candidate }
+    };
+    let mut top: Vec<Candidate> = longer[..n_top].iter().map(candidate).collect();
     top.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost).then(a.terms.cmp(&b.terms)));
     let mut best: Vec<Candidate> = Vec::with_capacity(n_judged);
     for candidate in top {
         if best.len() < n_judged && !best.iter().any(|other| other.terms == candidate.terms) {
-            best.push(*candidate);
+            best.push(candidate);
         }
     }
     best

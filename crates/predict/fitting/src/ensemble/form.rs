@@ -54,9 +54,9 @@ pub enum FormKind {
         /// Exponents that are assumed beforehand.
         slopes: Vec<f64>,
     },
-    /// Work divided among processes, with a rest that is not.
+    /// Work divided among processes, with a rest that is not; or work that grows with a size, with an overhead.
     Divided {
-        /// Logarithm of the largest number of processes.
+        /// Logarithm of the largest number of processes, or size.
         top: f64,
         /// Possible rests with their weights.
         parts: Vec<DividedPart>,
@@ -81,14 +81,14 @@ impl FormKind {
             sum(true),
             Self::Ideal { slopes: slopes(ideal_slope) },
         ];
-        if roles == [ParameterRole::Processes] {
+        if roles.len() == 1 {
             all.push(Self::Divided { top: 0.0, parts: Vec::new() });
         }
         all
     }
 
     /// Returns a name that people read.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Formula => "formula",
             Self::Sum { with_logs: false, .. } => "sum of powers",
@@ -96,6 +96,9 @@ impl FormKind {
             Self::Curve { .. } => "curve",
             Self::Local { reach, .. } if *reach < 0.5 => "last slope",
             Self::Local { .. } => "slope nearby",
+            Self::Divided { parts, .. } if parts.iter().any(|part| 0.0 < part.work) => {
+                "work and an overhead"
+            }
             Self::Divided { .. } => "divided work and a rest",
             Self::Ideal { .. } => "ideal scaling",
         }
@@ -103,18 +106,19 @@ impl FormKind {
 
     /// Returns the weight before anything was foretold.
     pub(crate) fn prior(&self, trend: Trend) -> f64 {
-        let [falling, other, several] = match self {
-            Self::Formula => [1.0, 0.7, 2.0],
-            Self::Curve { .. } => [0.3, 1.0, 1.0],
-            Self::Local { reach, .. } if *reach < 0.5 => [0.3, 2.5, 1.0],
-            Self::Local { .. } => [0.5, 0.5, 1.0],
-            Self::Sum { with_logs: false, .. } => [2.0, 0.2, 1.0],
-            Self::Sum { with_logs: true, .. } => [1.5, 1.5, 1.0],
-            Self::Divided { .. } => [4.0, 0.1, 1.0],
-            Self::Ideal { .. } => [0.5, 0.1, 1.0],
+        let [falling, growing, other, several] = match self {
+            Self::Formula => [0.5, 4.0, 0.4, 2.5],
+            Self::Curve { .. } => [0.2, 0.05, 0.4, 0.4],
+            Self::Local { reach, .. } if *reach < 0.5 => [0.2, 2.5, 2.5, 2.0],
+            Self::Local { .. } => [0.3, 0.05, 1.0, 0.05],
+            Self::Sum { with_logs: false, .. } => [2.0, 0.1, 0.5, 0.3],
+            Self::Sum { with_logs: true, .. } => [1.5, 0.1, 1.5, 2.0],
+            Self::Divided { .. } => [5.0, 5.0, 0.2, 1.0],
+            Self::Ideal { .. } => [0.7, 0.2, 0.1, 3.0],
         };
         match trend {
             Trend::Falling => falling,
+            Trend::Growing => growing,
             Trend::Other => other,
             Trend::Several => several,
         }
@@ -157,7 +161,7 @@ impl FormKind {
                 Some(Self::Curve { center, coefficients })
             }
             Self::Divided { .. } => {
-                let (top, parts) = divided(observed)?;
+                let (top, parts) = divided(observed, *columns.roles.first()?)?;
                 Some(Self::Divided { top, parts })
             }
         }

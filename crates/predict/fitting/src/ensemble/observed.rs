@@ -21,6 +21,8 @@ pub(crate) struct Observed {
 pub(crate) enum Trend {
     /// They fall with the number of processes, the only parameter that varies.
     Falling,
+    /// They grow with a size, the only parameter that varies.
+    Growing,
     /// They do otherwise with the only parameter that varies.
     Other,
     /// Several parameters vary.
@@ -36,10 +38,10 @@ impl Trend {
         let first = points().min_by(|a, b| a.0.total_cmp(&b.0));
         let last = points().max_by(|a, b| a.0.total_cmp(&b.0));
         let is_falling = first.zip(last).is_some_and(|(first, last)| last.1 < first.1);
-        if roles[idx] == ParameterRole::Processes && is_falling {
-            Self::Falling
-        } else {
-            Self::Other
+        match (roles[idx] == ParameterRole::Processes, is_falling) {
+            (true, true) => Self::Falling,
+            (false, false) => Self::Growing,
+            _ => Self::Other,
         }
     }
 }

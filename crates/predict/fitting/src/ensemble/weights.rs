@@ -1,6 +1,6 @@
 //! Weights of the forms at a point, and what they say there, not too far from each other.
 
-use super::{SINGLES_MOST, form::Form};
+use super::{SINGLES_MOST, form::Form, observed::Trend};
 use crate::solve::dot;
 use statistics::median;
 
@@ -21,6 +21,30 @@ const SHARPEST: f64 = 3.0;
 /// Largest distance of a form from the median of all, in natural logarithms.
 const APART_MAX: f64 = 0.7;
 
+/// How much errors count, by how the values change.
+pub(super) struct Importance {
+    /// Weight of the errors at values held out.
+    pub(super) held_out: f64,
+    /// Share of the weight of single points that counts beyond the measured ones.
+    pub(super) singles_beyond: f64,
+    /// Error beyond the measured points that is assumed beforehand, per factor e.
+    pub(super) drift_beforehand: f64,
+}
+
+impl Importance {
+    pub(super) const fn of(trend: Trend) -> Self {
+        let [held_out, singles_beyond, drift_beforehand] = match trend {
+            Trend::Falling => [1.0, 1.0, 0.1],
+            // While the overhead outweighs the work, all forms foretell badly; which one fits says more.
+            Trend::Growing => [0.6, 2.5, 0.15],
+            // Another node or a network that fills up begins where nothing was measured.
+            Trend::Other => [1.0, 0.7, 0.2],
+            Trend::Several => [1.25, 0.2, 0.1],
+        };
+        Self { held_out, singles_beyond, drift_beforehand }
+    }
+}
+
 /// What the forms say at one point.
 pub(super) struct Here {
     /// Index of the form, weight, and logarithm of the value, not too far from the others.
@@ -37,11 +61,17 @@ pub(super) struct Weighing<'a> {
     forms: &'a [Form],
     pub(super) n_held: &'a [f64],
     singles_weight: f64,
+    /// Share of it that counts where the asked point lies beyond the measured ones.
+    singles_beyond: f64,
 }
 
 impl<'a> Weighing<'a> {
-    pub(super) const fn of(forms: &'a [Form], n_held: &'a [f64], singles_weight: f64) -> Self {
-        Self { forms, n_held, singles_weight }
+    pub(super) const fn of(
+        forms: &'a [Form],
+        n_held: &'a [f64],
+        [singles_weight, singles_beyond]: [f64; 2],
+    ) -> Self {
+        Self { forms, n_held, singles_weight, singles_beyond }
     }
 
     /// Returns the logarithms of the weights of forms, up to a constant.
@@ -50,8 +80,11 @@ impl<'a> Weighing<'a> {
         let elsewhere = if is_within { WEIGHT_ALL_WITHIN } else { WEIGHT_WITHIN };
         let along: Vec<f64> =
             beyond.iter().map(|far| if 0.0 < *far { 1.0 } else { elsewhere }).collect();
-        let singles_weight =
-            if is_within { SINGLES_WITHIN * self.singles_weight } else { self.singles_weight };
+        let singles_weight = if is_within {
+            SINGLES_WITHIN * self.singles_weight
+        } else {
+            self.singles_beyond * self.singles_weight
+        };
         let missed = |idx: &usize| {
             let form = &self.forms[*idx];
             dot(&along, &form.misses) + singles_weight * form.single_miss

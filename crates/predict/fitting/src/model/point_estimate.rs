@@ -67,13 +67,11 @@ impl FittedModel {
     /// Evaluates the model at a point, with its uncertainty.
     pub(crate) fn point_estimate(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
         let measured = self.as_measured(at)?;
-        let Some(scale) = self.known.scale else { return Ok(measured) };
-        let drawn = measured.drawn.iter().map(|drawn| drawn * scale).collect();
-        let (value, noise) = (measured.value * scale, measured.noise * scale);
-        Ok(PointEstimate { value, drawn, noise, ..measured })
+        Ok(measured.scaled(self.known.scale.unwrap_or(1.0)))
     }
 
-    fn as_measured(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
+    /// Evaluates the model as it was fitted, without a factor that was asked for.
+    pub(crate) fn as_measured(&self, at: &[f64]) -> Result<PointEstimate, ModelError> {
         let formula = self.of_formula(at)?;
         let Some(ensemble) = &self.ensemble else { return Ok(formula) };
         let value = (!self.is_raised(at)).then_some(formula.value);
@@ -327,6 +325,40 @@ impl PointEstimate {
         };
         let is_finite = [low, value, high].into_iter().all(f64::is_finite);
         is_finite.then_some(Prediction { value, low, high })
+    }
+
+    /// Returns the estimate of this many times the value.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        self.drawn.iter_mut().for_each(|drawn| *drawn *= factor);
+        Self { value: self.value * factor, noise: self.noise * factor, ..self }
+    }
+
+    /// Returns the geometric mean with another estimate of the same; `share` is the weight of this one.
+    ///
+    /// Both may err alike: the interval is the weighted mean of their intervals, not a shorter one. An estimate
+    /// that is not an average of forms stays as it is.
+    pub(crate) fn mean_with(self, other: Self, share: f64) -> Self {
+        let is_possible = |it: &Self| {
+            let is_positive = 0.0 < it.value && it.value.is_finite();
+            it.is_average && is_positive && it.drawn.len() == self.drawn.len()
+        };
+        if !is_possible(&self) || !is_possible(&other) {
+            return self;
+        }
+        let [own, others] = [&self, &other].map(|it| {
+            let mut factors = it.factors();
+            factors.sort_unstable_by(f64::total_cmp);
+            factors
+        });
+        let value = mixed(other.value, self.value, share);
+        let factor = |(own, other): (&f64, &f64)| mixed(*other, *own, share);
+        let noise = (self.noise_share() - other.noise_share()).mul_add(share, other.noise_share());
+        Self {
+            value,
+            drawn: own.iter().zip(&others).map(|both| value * factor(both)).collect(),
+            noise: value * noise,
+            is_average: true,
+        }
     }
 
     /// Returns the relative standard deviation of the draws from the value.
