@@ -47,6 +47,16 @@ def sorts(column="avg_s", only=None):
     return [Curve(name, ["p", "n"], points) for name, points in curves.items()]
 
 
+def at_one(curves, idx):
+    """The curves over one parameter of two, one for each value of the other; of five points and more."""
+    by_other = collections.defaultdict(dict)
+    for curve in curves:
+        for at, values in curve.points.items():
+            if 0 < min(values):
+                by_other[f"{curve.name} {at[1 - idx]:g}", curve.parameters[idx]][at[idx],] = values
+    return [Curve(name, [parameter], points) for (name, parameter), points in by_other.items() if 5 <= len(points)]
+
+
 def largest(curve, idx, n):
     return sorted({at[idx] for at in curve.points})[-n:]
 
@@ -177,10 +187,14 @@ def splits():
     yield Split("RELeARN, n = 9000", relearn(), lambda c, at: 9000 <= at[1], 1)
     yield Split("sorts, whole program, p >= 256", sorts("max_s", "main"), lambda c, at: 256 <= at[0], 1)
     yield Split("sorts, whole program, n >= 2^26", sorts("max_s", "main"), lambda c, at: 2**26 <= at[1], 1)
+    yield Split("sorts at one size, p >= 256", at_one(sorts("max_s", "main"), 0), lambda c, at: 256 <= at[0], 1)
+    yield Split("sorts at one p, n >= 2^26", at_one(sorts("max_s", "main"), 1), lambda c, at: 2**26 <= at[0], 1)
     yield Split("sorts, call paths, p >= 256", sorts(), lambda c, at: 256 <= at[0], 1)
     yield Split("sorts, call paths, n >= 2^26", sorts(), lambda c, at: 2**26 <= at[1], 1)
     yield Split("made physics over p, largest p", physics(70), by_p(1), 0)
     yield Split("made physics over p, two largest p", physics(70), by_p(2), 0)
+    yield Split("made times over n, largest n", sizes(), by_p(1), 0)
+    yield Split("made times over n, two largest n", sizes(), by_p(2), 0)
     yield Split("made physics over p and n, p >= 64", physics(35, 2, True), lambda c, at: 64 <= at[0], 0)
     yield Split("made physics over p and n, two largest n", physics(35, 2, True), by_n(2), 0)
     yield Split("made weak scaling, largest p", weak(), by_p(1), 0)
