@@ -41,12 +41,14 @@
 //! Tasks themselves and their leases (`node-daemon`), simulated time (`simulator`).
 
 mod action;
+mod asks;
 mod balance;
 mod domain;
 mod members;
 mod message;
 mod policy;
-pub mod rule;
+pub mod round_trip;
+mod rule;
 mod snapshot;
 mod state;
 mod types;

@@ -91,6 +91,15 @@ pub enum PolicyMessage {
         /// Number of the pull.
         operation: u32,
     },
+    /// Answers that no tasks wait here, but at another node.
+    Elsewhere {
+        /// Number of the pull.
+        operation: u32,
+        /// Node at which tasks wait.
+        node: NodeId,
+        /// Tasks that waited there.
+        n_queued: u32,
+    },
 }
 
 /// Reasons why bytes are no message.
@@ -144,6 +153,10 @@ impl PolicyMessage {
                 put(10, &[&operation, &n_tasks, &n_left.to_le_bytes()]);
             }
             Self::Nothing { operation } => put(11, &[&operation.to_le_bytes()]),
+            Self::Elsewhere { operation, node, n_queued } => {
+                let (operation, node) = (operation.to_le_bytes(), node.0.to_le_bytes());
+                put(12, &[&operation, &node, &n_queued.to_le_bytes()]);
+            }
         }
     }
 
@@ -176,6 +189,11 @@ impl PolicyMessage {
             9 => Self::Pull { operation: from.u32()?, n_tasks_max: from.u16()? },
             10 => Self::Grant { operation: from.u32()?, n_tasks: from.u16()?, n_left: from.u32()? },
             11 => Self::Nothing { operation: from.u32()? },
+            12 => Self::Elsewhere {
+                operation: from.u32()?,
+                node: NodeId(from.u32()?),
+                n_queued: from.u32()?,
+            },
             other => return Err(MessageError::Kind(*other)),
         };
         if from.left.is_empty() { Ok(message) } else { Err(MessageError::Length(bytes.len())) }

@@ -53,7 +53,7 @@ impl ReceiverRule for PowerOfTwo {
     }
 
     fn on_probe(&mut self, call: &mut CallContext<'_>, from: NodeId) -> bool {
-        give_up(call, self.offers.push(from, 1));
+        give_up(call, self.offers.push(call.now, from, 1));
         true
     }
 

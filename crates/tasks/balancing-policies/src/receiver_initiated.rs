@@ -11,7 +11,7 @@ use crate::action::TimerKind;
 use crate::call_context::{CallContext, NodeContext};
 use crate::domain::DomainMembers;
 use crate::exchange::Exchange;
-use crate::operation::OPERATION_MS;
+use crate::round_trip::RoundTrip;
 use crate::snapshot::{OngoingOperation, OperationOutcome};
 use crate::{LoadState, Members, Moment, NodeId, NodeLoad, PolicyMessage, Timer};
 use std::fmt;
@@ -24,8 +24,8 @@ pub(crate) trait ReceiverRule: fmt::Debug + Send + Sync {
     /// More tasks wait here than before.
     fn on_queued(&mut self, _now: Moment) {}
 
-    /// The node has become a receiver.
-    fn on_room(&mut self) {}
+    /// The node, one of this many, has become a receiver.
+    fn on_room(&mut self, _n_nodes: usize) {}
 
     /// A timer of the rule has expired.
     fn on_wave(&mut self, _turn: &mut CallContext<'_>, _number: u32) {}
@@ -61,6 +61,14 @@ pub(crate) trait ReceiverRule: fmt::Debug + Send + Sync {
 
     /// No tasks were granted to this node.
     fn on_nothing(&mut self, _from: NodeId) {}
+
+    /// Returns a node at which tasks wait, and how many, for a node that found none here.
+    fn hint(&mut self, _turn: &mut CallContext<'_>, _for_node: NodeId) -> Option<(NodeId, u32)> {
+        None
+    }
+
+    /// Takes the hint that tasks wait at a node.
+    fn on_hint(&mut self, _turn: &mut CallContext<'_>, _node: NodeId, _n_queued: u32) {}
 
     /// A node did not answer in time.
     fn on_silence(&mut self, _from: NodeId) {}
@@ -119,6 +127,7 @@ pub(crate) struct Granted {
 pub(crate) struct ReceiverInitiated {
     rule: Box<dyn ReceiverRule>,
     open: Option<Pull>,
+    round_trip: RoundTrip,
     /// Number of the timer that ends a pause.
     resume: u32,
     resumes_at: Moment,
@@ -136,7 +145,8 @@ struct Pull {
 
 impl ReceiverInitiated {
     pub(crate) fn new(rule: Box<dyn ReceiverRule>) -> Self {
-        Self { rule, open: None, resume: 0, resumes_at: Moment::default() }
+        let round_trip = RoundTrip::default();
+        Self { rule, open: None, round_trip, resume: 0, resumes_at: Moment::default() }
     }
 
     /// Grants waiting tasks, or answers that there are none.
@@ -157,7 +167,11 @@ impl ReceiverInitiated {
             call.give(from, n_given);
             call.ended(OperationOutcome::Moved { n_tasks: n_given });
         } else {
-            call.send(from, PolicyMessage::Nothing { operation });
+            let answer = match self.rule.hint(call, from) {
+                Some((node, n_queued)) => PolicyMessage::Elsewhere { operation, node, n_queued },
+                None => PolicyMessage::Nothing { operation },
+            };
+            call.send(from, answer);
         }
         self.rule.on_visit(call, from, Visit { n_queued, n_asked, n_given });
     }
@@ -175,7 +189,7 @@ impl ReceiverInitiated {
         from: NodeId,
         (operation, n_tasks, n_left): (u32, u16, u32),
     ) {
-        let pull = self.take(from, operation);
+        let pull = self.take(call.now, from, operation);
         if pull.is_none_or(|pull| !pull.is_here) {
             call.node.promises.promise(call.now, from, operation, n_tasks.into());
         }
@@ -185,6 +199,27 @@ impl ReceiverInitiated {
         let n_asked = pull.n_tasks_max;
         self.rule.on_granted(call, from, Granted { n_asked, n_tasks, n_left });
         self.pull(call);
+    }
+
+    /// Ends a pull that came to nothing; `hint` is a node at which tasks wait, and how many.
+    fn on_nothing(
+        &mut self,
+        call: &mut CallContext<'_>,
+        from: NodeId,
+        operation: u32,
+        hint: Option<(NodeId, u32)>,
+    ) {
+        if self.take(call.now, from, operation).is_none() {
+            return;
+        }
+        call.node.counts.not_accepted += 1;
+        call.ended(OperationOutcome::NothingThere);
+        self.rule.on_nothing(from);
+        let hint = hint.filter(|(node, _)| call.node.domain_members.reaches(*node));
+        if let Some((node, n_queued)) = hint {
+            self.rule.on_hint(call, node, n_queued);
+        }
+        self.rest(call);
     }
 
     fn go_on(&mut self, call: &mut CallContext<'_>) {
@@ -210,16 +245,23 @@ impl ReceiverInitiated {
         let n_tasks_max = self.rule.n_wanted(n_room);
         let (number, began) = (call.node.next_operation(), call.now);
         call.send(from, PolicyMessage::Pull { operation: number, n_tasks_max });
-        call.timer(TimerKind::Pull, number, began.plus_ms(OPERATION_MS));
+        call.timer(TimerKind::Pull, number, began.plus_ms(self.round_trip.patience_ms()));
         self.open = Some(Pull { number, from, n_tasks_max, began, is_here: false });
     }
 
-    fn take(&mut self, from: NodeId, operation: u32) -> Option<Pull> {
-        self.open.take_if(|pull| pull.from == from && pull.number == operation)
+    /// Takes the open pull that this is the answer to, if there is one.
+    fn take(&mut self, now: Moment, from: NodeId, operation: u32) -> Option<Pull> {
+        let pull = self.open.take_if(|pull| pull.from == from && pull.number == operation);
+        match pull {
+            Some(pull) => self.round_trip.answered(now, pull.began),
+            None => self.round_trip.late(now, from, operation),
+        }
+        pull
     }
 
     fn end_unanswered(&mut self, call: &mut CallContext<'_>, pull: Pull) {
         self.open = None;
+        self.round_trip.unanswered(pull.from, pull.number, pull.began);
         call.node.counts.not_accepted += 1;
         call.ended(OperationOutcome::NoAnswer { n_asked: 1 });
         self.rule.on_silence(pull.from);
@@ -252,7 +294,7 @@ impl Exchange for ReceiverInitiated {
             self.rule.on_queued(call.now);
         }
         if call.node.measure(load) && call.node.state == LoadState::Receiver {
-            self.rule.on_room();
+            self.rule.on_room(call.node.domain_members.len());
         }
         self.go_on(call);
     }
@@ -271,11 +313,9 @@ impl Exchange for ReceiverInitiated {
             PolicyMessage::Grant { operation, n_tasks, n_left } => {
                 self.on_grant(call, from, (operation, n_tasks, n_left));
             }
-            PolicyMessage::Nothing { operation } if self.take(from, operation).is_some() => {
-                call.node.counts.not_accepted += 1;
-                call.ended(OperationOutcome::NothingThere);
-                self.rule.on_nothing(from);
-                self.rest(call);
+            PolicyMessage::Nothing { operation } => self.on_nothing(call, from, operation, None),
+            PolicyMessage::Elsewhere { operation, node, n_queued } => {
+                self.on_nothing(call, from, operation, Some((node, n_queued)));
             }
             PolicyMessage::Request { operation, origin, .. } => {
                 call.send(origin, PolicyMessage::Reject { operation });

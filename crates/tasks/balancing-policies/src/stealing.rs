@@ -38,7 +38,7 @@ impl Default for Stealing {
 
 impl ReceiverRule for Stealing {
     /// Ends the pause.
-    fn on_room(&mut self) {
+    fn on_room(&mut self, _n_nodes: usize) {
         (self.next_ms, self.until) = (PAUSE_MIN_MS, Moment(0));
     }
 
@@ -47,7 +47,7 @@ impl ReceiverRule for Stealing {
     }
 
     fn on_granted(&mut self, _turn: &mut CallContext<'_>, from: NodeId, granted: Granted) {
-        self.on_room();
+        (self.next_ms, self.until) = (PAUSE_MIN_MS, Moment(0));
         self.rich = (0 < granted.n_left).then_some(from);
     }
 

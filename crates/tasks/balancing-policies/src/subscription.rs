@@ -4,6 +4,9 @@
 //! none, or fewer than it has room for, both sides forget the subscription. So a full queue costs one message for
 //! each task, the one that fetches it, and an idle cluster costs none.
 //!
+//! A node that has run out of offers asks a few others at random (`asks`): they give what waits there, or name
+//! the best offer that they know.
+//!
 //! Nodes are told in waves: first as many nodes as tasks wait, then twice as many every 50 ms, until the tasks are
 //! gone. At most 32 of the nodes told may not have come yet: where all are busy, telling more would
 //! not help. After 5 s these are considered busy, and others are told; as long as no node comes, waves become
@@ -14,6 +17,7 @@
 //! - No node of a domain remains untold forever while tasks wait.
 //! - Messages that are lost, doubled or late cost time, never a task.
 
+use crate::asks::Asks;
 use crate::call_context::CallContext;
 use crate::offers::{Offers, give_up};
 use crate::receiver_initiated::{Granted, ReceiverRule, Visit};
@@ -38,6 +42,9 @@ struct Subscription {
     subscribers: Subscribers,
     repeat_visitors: RepeatVisitors,
     offers: Offers,
+    asks: Asks,
+    /// Whether the last source was drawn at random.
+    is_asked: bool,
 }
 
 impl ReceiverRule for Subscription {
@@ -56,7 +63,7 @@ impl ReceiverRule for Subscription {
     }
 
     fn on_subscribe(&mut self, call: &mut CallContext<'_>, from: NodeId, n_queued: u32) -> bool {
-        give_up(call, self.offers.set(from, n_queued));
+        give_up(call, self.offers.set(call.now, from, n_queued));
         true
     }
 
@@ -84,15 +91,35 @@ impl ReceiverRule for Subscription {
     }
 
     fn on_granted(&mut self, call: &mut CallContext<'_>, from: NodeId, granted: Granted) {
+        self.asks.served();
         if granted.n_tasks < granted.n_asked {
             self.offers.remove(from);
         } else {
-            give_up(call, self.offers.set(from, granted.n_left));
+            give_up(call, self.offers.set(call.now, from, granted.n_left));
         }
     }
 
     fn on_nothing(&mut self, from: NodeId) {
         self.offers.remove(from);
+    }
+
+    fn on_room(&mut self, n_nodes: usize) {
+        self.asks.begin(n_nodes);
+    }
+
+    fn hint(&mut self, call: &mut CallContext<'_>, for_node: NodeId) -> Option<(NodeId, u32)> {
+        self.offers.most(call.now, for_node)
+    }
+
+    fn on_hint(&mut self, call: &mut CallContext<'_>, node: NodeId, n_queued: u32) {
+        // Where an offer came to nothing, hints would send the node from one empty queue to the next.
+        if self.is_asked {
+            give_up(call, self.offers.set(call.now, node, n_queued));
+        }
+    }
+
+    fn rest(&mut self, now: Moment) -> Option<Moment> {
+        if self.offers.is_empty() { self.asks.rest(now) } else { None }
     }
 
     fn on_silence(&mut self, from: NodeId) {
@@ -114,7 +141,9 @@ impl ReceiverRule for Subscription {
     }
 
     fn source(&mut self, call: &mut CallContext<'_>) -> Option<NodeId> {
-        self.offers.best(&mut call.node.random)
+        let best = self.offers.best(&mut call.node.random);
+        self.is_asked = best.is_none() && self.asks.is_due(call.now);
+        if self.is_asked { call.node.domain_members.pick(&mut call.node.random) } else { best }
     }
 
     fn known(&self) -> (Vec<NodeId>, usize) {

@@ -22,7 +22,7 @@ mod run;
 mod scenario;
 mod tasks;
 
-pub use central::central_s;
+pub use central::{central_asked_s, central_s};
 pub use outcome::{ScenarioResults, SimulationProgress};
 pub use run::simulate;
 pub use scenario::{

@@ -140,6 +140,7 @@ fn word(message: PolicyMessage) -> String {
         PolicyMessage::Release { .. } => "release".to_owned(),
         PolicyMessage::Probe => "probe".to_owned(),
         PolicyMessage::Nothing { .. } => "nothing".to_owned(),
+        PolicyMessage::Elsewhere { node, n_queued, .. } => format!("{n_queued} at {}", node.0),
     }
 }
 
@@ -293,6 +294,26 @@ fn a_subscriber_is_told_once_and_comes_until_there_is_nothing() {
 }
 
 #[test]
+fn who_has_run_out_of_offers_asks_and_is_told_the_best_one() {
+    let mut cluster = Cluster::new("subscription", 9);
+    cluster.load(0, 1, 40);
+    cluster.wait(1_000);
+    assert_eq!(cluster.nodes[8].1.n_running, 1);
+    // Node 8 forgets the one offer that there is.
+    cluster.nodes[8].0.on_lost(NodeId(0));
+    cluster.said.clear();
+    cluster.load(8, 0, 0);
+    cluster.wait(1_000);
+    let at = |words: &str| cluster.said.iter().position(|it| it.ends_with(words));
+    let (hint, tasks) = (at(">8 39 at 0"), at("0>8 1 tasks"));
+    assert!(hint.is_some() && hint < tasks, "{:?}", cluster.said);
+    // Who was never given a task asks nobody.
+    let mut idle = Cluster::new("subscription", 9);
+    idle.wait(60_000);
+    idle.said(&[]);
+}
+
+#[test]
 fn waves_reach_whoever_has_room() {
     let mut cluster = Cluster::new("subscription", 9);
     (1..8).for_each(|at| cluster.load(at, 1, 0));
@@ -381,7 +402,10 @@ fn the_last_tasks_are_left_to_a_fast_node_that_comes_again_and_again() {
     cluster.said.clear();
     cluster.wait(10_000);
     assert_eq!(cluster.nodes[0].0.n_kept(cluster.now), 0);
-    cluster.said(&["0>1 subscribe 3", "1>0 pull 1", "0>1 grant 1 of 3", "0>1 1 tasks"]);
+    // Node 1 has no offer any more: it asks, and finds what is kept for the fast node, until it is told.
+    let asked = ["1>0 pull 1", "0>1 nothing"].repeat(3);
+    let told = ["0>1 subscribe 3", "1>0 pull 1", "0>1 grant 1 of 3", "0>1 1 tasks"];
+    cluster.said(&[&asked[..], &told].concat());
 }
 
 #[test]

@@ -31,6 +31,9 @@ pub(crate) fn messages() -> impl Strategy<Value = PolicyMessage> {
             PolicyMessage::Grant { operation, n_tasks, n_left }
         }),
         u32s().prop_map(|operation| PolicyMessage::Nothing { operation }),
+        (u32s(), u32s(), u32s()).prop_map(|(operation, node, n_queued)| {
+            PolicyMessage::Elsewhere { operation, node: NodeId(node), n_queued }
+        }),
     ]
 }
 

@@ -10,6 +10,9 @@ pub const N_TASKS_MAX: u64 = 100_000_000;
 /// Longest time that may be given, in s: a year.
 const TIME_S_MAX: f64 = 365.0 * 86_400.0;
 
+/// Largest deviation of the logarithm of a task's time: beyond, one task outlasts all others.
+const SIGMA_MAX: f64 = 5.0;
+
 /// Cluster and tasks to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -90,6 +93,13 @@ pub enum Durations {
     Exponential {
         /// Mean in s.
         mean_s: f64,
+    },
+    /// Lognormally distributed: most are short, and a few very long.
+    Lognormal {
+        /// Median in s.
+        median_s: f64,
+        /// Standard deviation of the natural logarithm.
+        sigma: f64,
     },
     /// Evenly distributed.
     Uniform {
@@ -243,6 +253,10 @@ impl Scenario {
             Durations::Constant { task_s: s } | Durations::Exponential { mean_s: s } => {
                 within("task-s", s, 1e-6, TIME_S_MAX)
             }
+            Durations::Lognormal { median_s, sigma } => {
+                within("task-s", median_s, 1e-6, TIME_S_MAX)?;
+                within("task-s", sigma, 0.0, SIGMA_MAX)
+            }
             Durations::Uniform { low_s, high_s } => {
                 within("task-s", low_s, 1e-6, TIME_S_MAX)?;
                 within("task-s", high_s, low_s, TIME_S_MAX)
@@ -335,19 +349,26 @@ impl FromStr for NodeOutage {
 impl FromStr for Durations {
     type Err = ScenarioError;
 
-    /// Parses `19.8`, `exponential:MEAN` or `uniform:LOW,HIGH`, in seconds.
+    /// Parses `19.8`, `exponential:MEAN`, `lognormal:MEDIAN,SIGMA` or `uniform:LOW,HIGH`, in seconds.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let parsed = match text.split_once(':') {
             None => text.parse().ok().map(|task_s| Self::Constant { task_s }),
             Some(("exponential", mean)) => {
                 mean.parse().ok().map(|mean_s| Self::Exponential { mean_s })
             }
+            Some(("lognormal", numbers)) => numbers.split_once(',').and_then(|(median, sigma)| {
+                let (median_s, sigma) = (median.parse().ok()?, sigma.parse().ok()?);
+                Some(Self::Lognormal { median_s, sigma })
+            }),
             Some(("uniform", bounds)) => bounds.split_once(',').and_then(|(low, high)| {
                 Some(Self::Uniform { low_s: low.parse().ok()?, high_s: high.parse().ok()? })
             }),
             Some(_) => None,
         };
-        let (what, forms) = ("time of a task", "19.8, exponential:MEAN or uniform:LOW,HIGH");
+        let (what, forms) = (
+            "time of a task",
+            "19.8, exponential:MEAN, lognormal:MEDIAN,SIGMA or uniform:LOW,HIGH",
+        );
         parsed.ok_or_else(|| ScenarioError::Text { text: text.to_owned(), what, forms })
     }
 }
@@ -391,6 +412,8 @@ mod tests {
         assert_eq!("3@10:20".parse(), Ok(NodeOutage { node: 3, at_s: 10.0, back_s: Some(20.0) }));
         assert_eq!("19.8".parse(), Ok(Durations::Constant { task_s: 19.8 }));
         assert_eq!("uniform:1,2".parse(), Ok(Durations::Uniform { low_s: 1.0, high_s: 2.0 }));
+        let lognormal = Durations::Lognormal { median_s: 3.0, sigma: 1.5 };
+        assert_eq!("lognormal:3,1.5".parse(), Ok(lognormal));
         let said = |text: &str| text.parse::<Entries>().unwrap_err().to_string();
         assert_eq!(said("all"), "`all` is no list of nodes; write 0, 0,4 or every:K");
     }

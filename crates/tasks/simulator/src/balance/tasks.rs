@@ -37,6 +37,9 @@ impl Tasks {
         match durations {
             Durations::Constant { task_s } => task_s,
             Durations::Exponential { mean_s } => mean_s * self.random.exponential(),
+            Durations::Lognormal { median_s, sigma } => {
+                median_s * (sigma * self.random.normal()).exp()
+            }
             Durations::Uniform { low_s, high_s } => low_s + (high_s - low_s) * self.random.share(),
         }
     }

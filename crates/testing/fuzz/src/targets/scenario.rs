@@ -67,6 +67,7 @@ fn is_short(scenario: &Scenario) -> bool {
     let task_s = match scenario.durations {
         Durations::Constant { task_s } => task_s,
         Durations::Exponential { mean_s } => mean_s,
+        Durations::Lognormal { median_s, .. } => median_s,
         Durations::Uniform { high_s, .. } => high_s,
     };
     let network = &scenario.network;

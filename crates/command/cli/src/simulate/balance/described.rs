@@ -80,7 +80,8 @@ struct Tasks {
     /// Let tasks arrive at random, that far apart on average
     #[arg(long)]
     arrival_random: bool,
-    /// Time of a task on a core of speed 1, or exponential:MEAN or uniform:LOW,HIGH [default: 19.8]
+    /// Time of a task on a core of speed 1, or exponential:MEAN, lognormal:MEDIAN,SIGMA or
+    /// uniform:LOW,HIGH [default: 19.8]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     task_s: Option<Durations>,
     /// Nodes at which tasks arrive, in turn: 0, 0,4 or every:K [default: 0]
