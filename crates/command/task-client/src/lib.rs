@@ -15,4 +15,5 @@ pub mod node;
 pub mod nodes;
 mod requests;
 pub mod submit;
+mod submitted;
 pub mod tasks;

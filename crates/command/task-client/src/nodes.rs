@@ -24,6 +24,9 @@ Examples:
 
 A node that is `silent` sent nothing for 3 s; its tasks are run elsewhere when it stays so. A `receiver`
 takes tasks of others, a `neutral` node its own only, a `sender` seeks others that take some of its tasks.
+Counts begin with a node's daemon. `failed`, `canceled` and `retried` are of the tasks that were
+submitted to the node, wherever they ran; `ended` counts what ran there; `lost` were started again,
+since the node that ran them was lost.
 Exit codes: 0 done; 108 no daemon answers.";
 
 /// Show the nodes of the cluster, their load and their queues

@@ -45,7 +45,9 @@ impl Daemon {
         loop {
             let request = ClientRequest::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
             match self.ask(&request)? {
-                DaemonAnswer::Tasks { tasks, next, past } => {
+                DaemonAnswer::Tasks { mut tasks, next, past } => {
+                    // A daemon of an older version does not know this part of a filter.
+                    tasks.retain(|task| filter.outcome.is_none_or(|it| it.holds_of(task)));
                     all_past = all_past.or(past);
                     if !each(tasks)? || next.is_none() {
                         return Ok(all_past);

@@ -1,16 +1,18 @@
 //! `sintonia submit`: hands commands over to the daemon of this node.
 
 use crate::location::NodeOption;
-use crate::requests::{Daemon, unexpected};
-use crate::tasks::wait::{Interruption, TaskOutput, Wait};
+use crate::requests::Daemon;
+use crate::submitted::Afterwards;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use task_api::{ArrayRange, ClientRequest, DaemonAnswer, Submission, TaskLimits, TaskRange};
+use std::time::Duration;
+use task_api::{ArrayRange, ClientRequest, FailureRules, Submission, TaskLimits};
 use user_io::exit::BadOption;
+use user_io::option_value::seconds;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -19,11 +21,14 @@ Examples:
   sintonia submit --wait -- ./simulate input.txt          waits, prints what it wrote, ends with its exit code
   sintonia submit --array 1-1000 --name sweep --output out -- sh -c './simulate $SINTONIA_ARRAY_INDEX'
   sintonia submit --wait --array 1-100 --env OMP_NUM_THREADS=1 -- ./solve
+  sintonia submit --array 1-500 --retry 3 --max-fails 20 -- ./fetch
   sintonia submit --json -- make test | jq -r .tasks
 
 The command runs on any node, in the same folder, with the variables of this shell; nothing is copied.
 Each task has `SINTONIA_TASK`, its name, and in an array `SINTONIA_ARRAY_INDEX`. A task whose node is
 lost is started again elsewhere, so it may run more than once, though never at the same time.
+With `--retry`, a task that ends with another code than 0 or by a signal waits and is tried again; a
+command that cannot be started is not. `SINTONIA_INSTANCE` counts the starts of a task.
 With `--wait`, Ctrl-C leaves the tasks running. Exit codes with `--wait`: the task's own, 128 + N when
 signal N ended it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
 tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108: no daemon answers;
@@ -64,8 +69,17 @@ pub struct Options {
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 10)]
     output_max: u32,
     /// Most times that a task is started again when its node is lost
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(..1_000_000))]
-    retries: u32,
+    #[arg(long, alias = "retries", value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(..1_000_000))]
+    restarts: u32,
+    /// Most times that a task is tried again after it failed: ended with another code than 0, or by a signal
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..1_000_000))]
+    retry: u32,
+    /// Time before a task is tried again; it doubles each time, up to 300 s
+    #[arg(long, value_name = "SECONDS", default_value = "1", requires = "retry", value_parser = |text: &str| seconds(text, 0.0..=300.0))]
+    retry_delay: f64,
+    /// Cancel the rest of the array, what waits and what runs, when more than N of its tasks have failed for good
+    #[arg(long, value_name = "N", requires = "array")]
+    max_fails: Option<u64>,
     /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
     #[arg(long)]
     json: bool,
@@ -80,33 +94,10 @@ pub struct Options {
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let submission = submission(options).context(BadOption)?;
     submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
-    let mut daemon = Daemon::connect(options.node.location())?;
-    let interruption = match options.wait {
-        true => Some(Interruption::catch(&daemon.location)?),
-        false => None,
-    };
-    let answer = daemon.ask(&ClientRequest::Submit { submission })?;
-    let DaemonAnswer::Submitted { tasks } = answer else { return Err(unexpected(&answer)) };
-    say_names(&tasks, options)?;
-    let Some(interruption) = interruption else { return Ok(ExitCode::SUCCESS) };
-    let output = match (options.json, options.quiet || options.output.is_some()) {
-        (true, _) => TaskOutput::Json,
-        (false, true) => TaskOutput::Nothing,
-        (false, false) => TaskOutput::Output,
-    };
-    Wait { tasks, output, location: &daemon.location }.run(daemon.client, &interruption)
-}
-
-/// Prints the names on standard output, unless that is reserved for the tasks' output.
-fn say_names(tasks: &TaskRange, options: &Options) -> anyhow::Result<()> {
-    let text = if options.json {
-        serde_json::json!({"tasks": tasks, "n_tasks": tasks.n_tasks()}).to_string()
-    } else if options.wait {
-        return Ok(());
-    } else {
-        tasks.to_string()
-    };
-    user_io::print::result(&format!("{text}\n")).map(drop)
+    let daemon = Daemon::connect(options.node.location())?;
+    let quiet = options.quiet || options.output.is_some();
+    let afterwards = Afterwards { wait: options.wait, quiet, json: options.json };
+    afterwards.submit(daemon, &ClientRequest::Submit { submission })
 }
 
 fn submission(options: &Options) -> anyhow::Result<Submission> {
@@ -117,7 +108,13 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
     let limits = TaskLimits {
         output_bytes_max: options.output_max,
         output_folder,
-        n_starts_max: options.retries.saturating_add(1),
+        n_starts_max: options.restarts.saturating_add(1),
+    };
+    let delay_ms = Duration::from_secs_f64(options.retry_delay).as_millis();
+    let failures = FailureRules {
+        n_retries_max: options.retry,
+        retry_delay_ms: u64::try_from(delay_ms).unwrap_or(u64::MAX),
+        n_fails_max: options.max_fails,
     };
     Ok(Submission {
         command: command.collect::<Result<_, _>>()?,
@@ -126,6 +123,7 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
         environment: environment(options),
         array: options.array,
         limits,
+        failures,
     })
 }
 

@@ -9,8 +9,8 @@ use report::balance;
 use std::collections::VecDeque;
 use std::process::ExitCode;
 use task_api::{
-    ClientRequest, DaemonAnswer, EndedTask, OutcomeRange, OutcomeSummary, TaskFilter, TaskName,
-    TaskRange, TaskState, TaskStatus,
+    ClientRequest, DaemonAnswer, EndedTask, OutcomeFilter, OutcomeRange, OutcomeSummary,
+    TaskFilter, TaskName, TaskRange, TaskState, TaskStatus,
 };
 use user_io::option_value::one_of;
 use user_io::print::result;
@@ -21,14 +21,17 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia tasks                                  the last hundred of this node
   sintonia tasks --state running
-  sintonia tasks --name sweep --json | jq -r 'select(.outcome.exit != 0) | .task'
+  sintonia tasks --failed                         what failed, and the last line that each wrote
+  sintonia tasks --name sweep --failed --json | jq -r '.task + \" \" + .why'
   sintonia tasks alpha.17                         one task, with what it wrote
   sintonia tasks alpha.17 --json | jq -r .output.stdout
   sintonia tasks alpha.1-1000 --wait              wait for tasks that were submitted before
 
 States: `queued` and `offered` wait, `running` runs where it was submitted, `leased` is held by the node
-that is named, `ended` is over. JSON is one line for each task; of tasks that ended long ago, one with `is_brief` for
-each range that ended alike (`node start --keep-tasks`). Exit codes of `--wait` are those of
+that is named, `ended` is over. Of these, `failed` are tasks with another exit code than 0, ended by a
+signal, not started or lost; `lost` are those whose node was lost too often. JSON is one line for
+each task; of tasks that ended long ago, one with `is_brief` for each range that ended alike
+(`node start --keep-tasks`). Exit codes of `--wait` are those of
 `submit --wait`; 108: no daemon answers; 109: it refuses, such as for a task that does not exist.";
 
 /// List tasks, show one with its output, or wait for some
@@ -38,9 +41,12 @@ pub struct Options {
     /// One task, or several with consecutive numbers, as `submit` printed them; by default all of this node
     #[arg(value_name = "TASK")]
     tasks: Option<TaskRange>,
-    /// List only tasks in this state
+    /// List only tasks in this state, or that ended so
     #[arg(long, value_parser = one_of(&STATES))]
-    state: Option<TaskState>,
+    state: Option<Selected>,
+    /// List only tasks that failed, each with the reason: `--state failed`
+    #[arg(long, conflicts_with = "state")]
+    failed: bool,
     /// List only tasks of this name
     #[arg(long)]
     name: Option<String>,
@@ -51,7 +57,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Wait until the tasks have ended, and print the output of each as it ends
-    #[arg(long, requires = "tasks", conflicts_with_all = ["state", "name", "last"])]
+    #[arg(long, requires = "tasks", conflicts_with_all = ["state", "failed", "name", "last"])]
     wait: bool,
     /// Print a line of JSON for each task
     #[arg(long)]
@@ -60,14 +66,41 @@ pub struct Options {
     node: NodeOption,
 }
 
-/// States of a task, as they are written.
-const STATES: [(&str, &str, TaskState); 5] = [
-    ("queued", "", TaskState::Queued),
-    ("offered", "", TaskState::Offered),
-    ("leased", "", TaskState::Leased),
-    ("running", "", TaskState::Running),
-    ("ended", "", TaskState::Ended),
+/// Selection of tasks by their state, or by their outcome.
+#[derive(Clone, Copy, Debug)]
+enum Selected {
+    State(TaskState),
+    Outcome(OutcomeFilter),
+}
+
+/// States and outcomes of a task, as they are written.
+const STATES: [(&str, &str, Selected); 9] = [
+    ("queued", "", Selected::State(TaskState::Queued)),
+    ("offered", "", Selected::State(TaskState::Offered)),
+    ("leased", "", Selected::State(TaskState::Leased)),
+    ("running", "", Selected::State(TaskState::Running)),
+    ("ended", "", Selected::State(TaskState::Ended)),
+    ("succeeded", "", Selected::Outcome(OutcomeFilter::Succeeded)),
+    ("failed", "", Selected::Outcome(OutcomeFilter::Failed)),
+    ("canceled", "", Selected::Outcome(OutcomeFilter::Canceled)),
+    ("lost", "", Selected::Outcome(OutcomeFilter::Lost)),
 ];
+
+impl Options {
+    fn selected(&self) -> Option<Selected> {
+        self.failed.then_some(Selected::Outcome(OutcomeFilter::Failed)).or(self.state)
+    }
+
+    fn filter(&self) -> TaskFilter {
+        let (state, outcome) = match self.selected() {
+            None => (None, None),
+            Some(Selected::State(state)) => (Some(state), None),
+            Some(Selected::Outcome(outcome)) => (None, Some(outcome)),
+        };
+        let (home, tasks) = (self.home.clone(), self.tasks.clone());
+        TaskFilter { home, tasks, state, outcome, title: self.name.clone() }
+    }
+}
 
 /// Default number of rows of the table.
 const N_ROWS: usize = 100;
@@ -81,7 +114,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
             let wait = Wait { tasks: tasks.clone(), output, location: &daemon.location };
             wait.run(daemon.client, &Interruption::catch(&daemon.location)?)
         }
-        Some(tasks) if tasks.first == tasks.last => {
+        Some(tasks) if tasks.first == tasks.last && options.selected().is_none() => {
             let name = TaskName { home: tasks.home.clone(), number: tasks.first };
             show(&name, daemon, options, terminal)
         }
@@ -90,12 +123,7 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 fn list(mut daemon: Daemon, options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let filter = TaskFilter {
-        home: options.home.clone(),
-        tasks: options.tasks.clone(),
-        state: options.state,
-        title: options.name.clone(),
-    };
+    let filter = options.filter();
     let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
     let mut last = VecDeque::new();
     let mut n_all = 0;

@@ -12,6 +12,7 @@
 //! Rules of balancing (`balancing-policies`); messages between nodes, and sockets (`node-daemon`).
 
 mod archive;
+mod failures;
 mod history;
 mod name;
 mod node;
@@ -21,10 +22,11 @@ mod submission;
 mod task;
 
 pub use archive::{OutcomeCount, OutcomeRange, OutcomeSummary, Retention};
+pub use failures::{FailureRules, RETRY_DELAY_MS_MAX};
 pub use history::{Explanation, HistoryEvent, TaskEvent};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
 pub use node::{NodeCounters, NodeLoadState, NodeStatus, Presence};
 pub use output::{Output, OutputText};
 pub use protocol::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION, TaskFilter};
 pub use submission::{ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits};
-pub use task::{EndedTask, TaskOutcome, TaskState, TaskStatus};
+pub use task::{EndedTask, OutcomeFilter, TaskOutcome, TaskState, TaskStatus};

@@ -33,12 +33,28 @@ pub enum NodeLoadState {
 }
 
 /// Counters of a node since its daemon started.
+///
+/// What became of a task is counted by its home, which alone decides whether a failure is tried again: `n_succeeded`,
+/// `n_failed` and `n_canceled` add up to the tasks submitted there that have ended, wherever they ran, and sums over
+/// nodes count none twice. `n_ended` counts where attempts ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeCounters {
     /// Tasks submitted here.
     pub n_submitted: u64,
-    /// Tasks that ended here, whichever node they were submitted to.
+    /// Attempts that ended here by themselves or were canceled, whichever node their tasks were submitted to.
     pub n_ended: u64,
+    /// Tasks submitted here that ended with code 0.
+    #[serde(default)]
+    pub n_succeeded: u64,
+    /// Tasks submitted here that failed for good: with another code, by a signal, not started, or lost too often.
+    #[serde(default)]
+    pub n_failed: u64,
+    /// Tasks submitted here that were canceled.
+    #[serde(default)]
+    pub n_canceled: u64,
+    /// Attempts at tasks submitted here that failed and were tried again.
+    #[serde(default)]
+    pub n_retried: u64,
     /// Tasks that other nodes took from here.
     pub n_moved_out: u64,
     /// Tasks that this node took from other nodes.

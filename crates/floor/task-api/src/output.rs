@@ -4,6 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+/// Longest line that is shown as the reason of a failure, in bytes.
+const LINE_BYTES_MAX: usize = 240;
+
 /// Output of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
@@ -21,6 +24,11 @@ pub struct Output {
 pub struct OutputText(pub Vec<u8>);
 
 impl Output {
+    /// Last line with text of the standard error, else of the standard output, cut to [`LINE_BYTES_MAX`].
+    pub fn last_line(&self) -> Option<String> {
+        self.stderr.last_line().or_else(|| self.stdout.last_line())
+    }
+
     /// Number of bytes that are kept.
     pub fn n_bytes(&self) -> usize {
         self.stdout.0.len() + self.stderr.0.len()
@@ -28,6 +36,14 @@ impl Output {
 }
 
 impl OutputText {
+    fn last_line(&self) -> Option<String> {
+        let end = self.0.trim_ascii_end();
+        let begin = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let line = end[begin..].trim_ascii_start();
+        let text = String::from_utf8_lossy(&line[..line.len().min(LINE_BYTES_MAX)]);
+        (!text.is_empty()).then(|| text.into_owned())
+    }
+
     fn as_short_json(&self) -> Option<&str> {
         let cost = |byte: &u8| match byte {
             b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
@@ -115,6 +131,18 @@ mod tests {
         check(b"\x1b[31mred text\x1b[0m", r#""\u001b[31mred text\u001b[0m""#);
         check(&[0xff, 0x00], r#"{"base64":"/wA="}"#);
         check(&[0, 0, 0], r#"{"base64":"AAAA"}"#);
+    }
+
+    #[test]
+    fn the_last_line_is_that_of_the_errors_if_there_are_any() {
+        let line = |stdout: &str, stderr: &str| {
+            let text = |text: &str| OutputText(text.as_bytes().to_vec());
+            Output { stdout: text(stdout), stderr: text(stderr), n_dropped_bytes: 0 }.last_line()
+        };
+        assert_eq!(line("one\ntwo\n", "three\n  four \r\n\n"), Some("four".to_owned()));
+        assert_eq!(line("one\ntwo", " \n"), Some("two".to_owned()));
+        assert_eq!(line("", ""), None);
+        assert_eq!(line("", &"x".repeat(999)).map(|line| line.len()), Some(LINE_BYTES_MAX));
     }
 
     proptest! {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EndedTask, Explanation, NodeStatus, OutcomeSummary, Submission, TaskName, TaskRange, TaskState,
-    TaskStatus,
+    EndedTask, Explanation, NodeStatus, OutcomeFilter, OutcomeSummary, Submission, TaskName,
+    TaskRange, TaskState, TaskStatus,
 };
 
 /// Version of these messages; a daemon refuses clients of another version.
@@ -83,6 +83,9 @@ pub struct TaskFilter {
     /// State of the tasks.
     #[serde(default)]
     pub state: Option<TaskState>,
+    /// Outcome of the tasks, which have ended then.
+    #[serde(default)]
+    pub outcome: Option<OutcomeFilter>,
     /// Title of the tasks: [`TaskStatus::title`].
     #[serde(default)]
     pub title: Option<String>,

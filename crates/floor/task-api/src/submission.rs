@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{FailureRules, RETRY_DELAY_MS_MAX};
+
 /// Most tasks of one array.
 const N_ARRAY_TASKS_MAX: u64 = 10_000_000;
 /// Longest command with its environment and folder, in bytes: it has to fit into one message between nodes.
@@ -29,6 +31,9 @@ pub struct Submission {
     /// Bounds of each task.
     #[serde(default)]
     pub limits: TaskLimits,
+    /// Rules for tasks that fail.
+    #[serde(default)]
+    pub failures: FailureRules,
 }
 
 /// Indices of an array, first and last included.
@@ -97,6 +102,9 @@ pub enum SubmissionError {
     /// The task may never start.
     #[error("`n_starts_max` is 0: a task has to start at least once")]
     NoStart,
+    /// The time before a retry is too long.
+    #[error("`retry_delay_ms` is {0}, {RETRY_DELAY_MS_MAX} at most")]
+    RetryDelay(u64),
 }
 
 impl Submission {
@@ -114,6 +122,9 @@ impl Submission {
         }
         if OUTPUT_BYTES_MAX < self.limits.output_bytes_max {
             return Err(SubmissionError::Output(self.limits.output_bytes_max));
+        }
+        if RETRY_DELAY_MS_MAX < self.failures.retry_delay_ms {
+            return Err(SubmissionError::RetryDelay(self.failures.retry_delay_ms));
         }
         let bad = self.texts().find(|text| text.contains('\0'));
         let mut names = self.environment.iter().map(|(name, _)| name.as_str());
@@ -196,6 +207,7 @@ mod tests {
         check(|it| it.array = Some(ArrayRange { first: 0, last: 9_999_999 }), "");
         check(|it| it.command.push("x".repeat(300_000)), "the command with its environment has");
         check(|it| it.limits.n_starts_max = 0, "`n_starts_max` is 0");
+        check(|it| it.failures.retry_delay_ms = 300_001, "`retry_delay_ms` is 300001, 300000");
         check(|it| it.limits.output_bytes_max = 1 << 20, "`output_bytes_max` is 1048576");
     }
 

@@ -64,6 +64,10 @@ pub struct TaskStatus {
     /// Outcome of the task.
     #[serde(default)]
     pub outcome: Option<TaskOutcome>,
+    /// Reason in one line why the task failed, was canceled, or is tried again: the last line that it wrote, or a
+    /// sentence; `None` where nothing went wrong or nothing is known.
+    #[serde(default)]
+    pub why: Option<String>,
 }
 
 /// Task that has ended.
@@ -88,12 +92,51 @@ pub struct EndedTask {
     /// then void.
     #[serde(default)]
     pub is_brief: bool,
+    /// Reason in one line, as in [`TaskStatus::why`].
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+/// Selection of ended tasks by their outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeFilter {
+    /// Ended with code 0.
+    Succeeded,
+    /// Neither succeeded nor canceled; includes tasks that were lost too often.
+    Failed,
+    /// Canceled.
+    Canceled,
+    /// Lost too often.
+    Lost,
+}
+
+impl OutcomeFilter {
+    /// Returns whether this task has ended and is selected.
+    pub fn holds_of(self, task: &TaskStatus) -> bool {
+        task.outcome.as_ref().is_some_and(|outcome| self.holds(outcome))
+    }
+
+    /// Returns whether tasks with this outcome are selected.
+    pub fn holds(self, outcome: &TaskOutcome) -> bool {
+        match self {
+            Self::Succeeded => outcome.is_success(),
+            Self::Failed => outcome.is_failure(),
+            Self::Canceled => *outcome == TaskOutcome::Canceled,
+            Self::Lost => *outcome == TaskOutcome::Lost,
+        }
+    }
 }
 
 impl TaskOutcome {
     /// Returns whether the task exited with code 0.
     pub fn is_success(&self) -> bool {
         *self == Self::Exit(0)
+    }
+
+    /// Returns whether the task failed: it neither succeeded nor was canceled.
+    pub fn is_failure(&self) -> bool {
+        !self.is_success() && *self != Self::Canceled
     }
 
     /// Exit code with which a client that waited for the task reports the outcome: the task's own code; 128
@@ -139,6 +182,23 @@ mod tests {
         assert_eq!(outcome.is_success(), code == 0);
         let json = serde_json::to_string(outcome).unwrap();
         assert_eq!(serde_json::from_str::<TaskOutcome>(&json).unwrap(), *outcome);
+    }
+
+    #[test]
+    fn outcomes_are_selected() {
+        use OutcomeFilter::{Canceled, Failed, Lost, Succeeded};
+        let not_started = TaskOutcome::NotStarted("no `x`".to_owned());
+        let check = |outcome: &TaskOutcome, expected: &[OutcomeFilter]| {
+            let all = [Succeeded, Failed, Canceled, Lost];
+            let found: Vec<_> = all.into_iter().filter(|filter| filter.holds(outcome)).collect();
+            assert_eq!(found, expected, "{outcome}");
+        };
+        check(&TaskOutcome::Exit(0), &[Succeeded]);
+        check(&TaskOutcome::Exit(1), &[Failed]);
+        check(&TaskOutcome::Signal(9), &[Failed]);
+        check(&not_started, &[Failed]);
+        check(&TaskOutcome::Lost, &[Failed, Lost]);
+        check(&TaskOutcome::Canceled, &[Canceled]);
     }
 
     #[test]

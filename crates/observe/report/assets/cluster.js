@@ -13,7 +13,9 @@ function showFacts(state) {
     ['cores', sum(up, node => node.n_cores)],
     ['running', sum(state.nodes, node => node.n_running)],
     ['waiting', countText(sum(state.nodes, node => node.n_queued))],
-    ['ended', countText(sum(state.nodes, node => node.counts.n_ended))],
+    ['succeeded', countText(sum(state.nodes, node => node.counts.n_succeeded))],
+    ['failed', countText(sum(state.nodes, node => node.counts.n_failed))],
+    ['canceled', countText(sum(state.nodes, node => node.counts.n_canceled))],
     ['moved', countText(sum(state.nodes, node => node.counts.n_moved_in))],
   ];
   byId('facts').replaceChildren(...facts.map(([name, value]) =>
@@ -30,8 +32,9 @@ function nodeRow(node) {
     cell(node.node, 'name'), state,
     element('td', {}, [element('div', { class: 'meter' }, [fill])]),
     cell(`${node.n_running}/${node.n_cores}`, 'number'),
-    number(node.n_queued), element('td', {}, [past(queues)]),
+    number(node.n_queued), element('td', {}, [past(queues)]), bad(node.counts.n_failed, 'poor'),
     number(node.n_leased), number(node.counts.n_moved_in), number(node.counts.n_moved_out), number(node.counts.n_ended),
+    bad(node.counts.n_canceled, 'fair'), bad(node.counts.n_retried, 'fair'), bad(node.counts.n_lost, 'fair'),
     cell(node.speed.toFixed(2), 'number'), cell(node.address, 'name'),
   ]);
 }
@@ -47,7 +50,7 @@ function taskRow(task, now) {
   return element('tr', { 'data-task': task.task }, [
     cell(task.task), tag(task.state, ''), cell(task.title, 'name'), cell(task.array_index ?? '', 'number'),
     cell(task.node ?? '', 'name'), cell(spanText(now - (task.started_ms ?? task.submitted_ms)), 'number'),
-    cell(task.instance, 'number'),
+    cell(task.instance, 'number'), cell(task.why ?? '', 'name'),
   ]);
 }
 
@@ -95,7 +98,8 @@ async function ask() {
 }
 
 titles(byId('node-titles'), [['node'], ['state'], ['cores in use'], ['running', 'number'], ['waiting', 'number'], ['before'],
-  ['elsewhere', 'number'], ['taken', 'number'], ['given', 'number'], ['ended', 'number'], ['speed', 'number'], ['address']]);
-titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number']]);
+  ['failed', 'number'], ['elsewhere', 'number'], ['taken', 'number'], ['given', 'number'], ['ended', 'number'],
+  ['canceled', 'number'], ['retried', 'number'], ['lost', 'number'], ['speed', 'number'], ['address']]);
+titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number'], ['why']]);
 show(JSON.parse(byId('state').textContent));
 setTimeout(ask, ASK_EVERY_MS);

@@ -31,6 +31,7 @@ function spanText(ms) {
 
 const cell = (text, kind = '') => element('td', kind ? { class: kind } : {}, [String(text)]);
 const number = n => cell(countText(n), 'number');
+const bad = (n, style) => cell(countText(n), n ? `number ${style}` : 'number');
 const tag = (word, kind = word) => element('td', {}, [element('span', { class: `tag ${kind}` }, [word])]);
 
 function titles(place, names) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use balancing_policies::{Moment, NodeId};
 use serde::{Deserialize, Serialize};
-use task_api::{Output, Submission, TaskLimits, TaskOutcome};
+use task_api::{FailureRules, Output, Submission, TaskLimits, TaskOutcome};
 
 /// Task: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,6 +35,17 @@ pub struct ExecContext {
     pub limits: TaskLimits,
 }
 
+/// Rules of a submission for tasks that fail, with the numbers of its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmissionRules {
+    /// Number of the first task.
+    pub first: u64,
+    /// Number of the last task.
+    pub last: u64,
+    /// The rules.
+    pub failures: FailureRules,
+}
+
 /// Command to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
@@ -45,6 +56,8 @@ pub struct Work {
     words: Box<str>,
     /// Folder, variables and bounds.
     pub around: Arc<ExecContext>,
+    /// Rules for failures, at the home of the tasks; `None` where a failure has no consequence.
+    pub rules: Option<SubmissionRules>,
 }
 
 /// Attempt that is to be started.
@@ -121,12 +134,17 @@ impl Work {
     /// Work of a submission; `around` is its execution context, shared with equal ones.
     pub fn new(submission: &Submission, around: Arc<ExecContext>) -> Self {
         let title = submission.name.as_deref().map(Box::from);
-        Self { title, words: submission.command.join("\0").into(), around }
+        Self::from_words(title, submission.command.join("\0").into(), around)
     }
 
     /// Work whose command has the form of [`Self::words`].
     pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<ExecContext>) -> Self {
-        Self { title, words, around }
+        Self { title, words, around, rules: None }
+    }
+
+    /// The same work with these rules.
+    pub fn with_rules(self, rules: Option<SubmissionRules>) -> Self {
+        Self { rules, ..self }
     }
 
     /// Program and arguments.
@@ -143,6 +161,15 @@ impl Work {
     pub fn title(&self) -> &str {
         let program = self.words.split('\0').next().unwrap_or("");
         self.title.as_deref().unwrap_or_else(|| program.rsplit('/').next().unwrap_or(""))
+    }
+}
+
+impl SubmissionRules {
+    /// Rules of `n_tasks` tasks from the number `first` on; `None` where a failure has no consequence.
+    pub fn new(first: u64, n_tasks: u64, failures: FailureRules) -> Option<Self> {
+        let has_effect = 0 < failures.n_retries_max || failures.n_fails_max.is_some();
+        let last = first.saturating_add(n_tasks.saturating_sub(1));
+        has_effect.then_some(Self { first, last, failures })
     }
 }
 

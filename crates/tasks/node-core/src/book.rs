@@ -13,8 +13,11 @@
 //! Bytes and files (`journal`), and the decisions (`core`).
 
 mod archive;
+mod arrays;
 mod changes;
+mod note;
 mod record;
+mod retry;
 mod shared;
 mod snapshot;
 mod task;
@@ -28,7 +31,9 @@ use task_api::{Retention, TaskState};
 use crate::attempt::{Attempt, EndedAttempt};
 use crate::peer_message::InstanceId;
 pub use archive::OutcomeArchive;
-pub use record::{ArchivedRange, EndRecord, JournalRecord, Note, NotedEvent, OutcomeKind, Reason};
+pub use arrays::{ArrayFailures, ArrayTable};
+pub use note::{Failure, Note, NotedEvent, Reason};
+pub use record::{ArchivedRange, EndRecord, JournalRecord, OutcomeKind, Retry};
 use shared::Shared;
 pub use task::Task;
 pub use task_table::TaskTable;
@@ -137,11 +142,12 @@ impl Book {
         match record {
             JournalRecord::Around { idx, around } => self.shared.learn(*idx, around),
             JournalRecord::Submitted { first, n_tasks, at_ms, work, array_first } => {
-                let mut begins = [Some(*first), *array_first].into_iter().flatten();
-                let can_be = begins.all(|begin| begin.checked_add(*n_tasks).is_some());
-                if let Some(work) = self.shared.work(work).filter(|_| can_be) {
-                    self.submitted((*first, *n_tasks), *at_ms, &work, *array_first);
-                }
+                let work = self.shared.work(work, None);
+                self.submitted((*first, *n_tasks), *at_ms, work, *array_first);
+            }
+            JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array_first, rules } => {
+                let work = self.shared.work(work, Some(*rules));
+                self.submitted((*first, *n_tasks), *at_ms, work, *array_first);
             }
             JournalRecord::Given { number, instance, to, incarnation, at_ms } => {
                 let lease = Lease {
@@ -193,6 +199,14 @@ impl Book {
                 self.tasks.mark_uncertain(*first, *last, self.next);
             }
             JournalRecord::Settled { first, last } => self.tasks.settle(*first, *last),
+            JournalRecord::Retried { number, retry, failure } => {
+                if self.tasks.retried(*number, *retry, failure.as_ref(), self.me) {
+                    self.leases.remove(number);
+                }
+            }
+            JournalRecord::ArrayFailures { first, n_failed, stopped_ms } => {
+                self.tasks.arrays_mut().count(*first, *n_failed, *stopped_ms);
+            }
         }
     }
 
@@ -214,6 +228,11 @@ impl Book {
     /// All tasks that are kept one by one.
     pub fn tasks(&self) -> &TaskTable {
         &self.tasks
+    }
+
+    /// The same, to change what no record has: moments of delays, and arrays that are beyond their bound.
+    pub fn tasks_mut(&mut self) -> &mut TaskTable {
+        &mut self.tasks
     }
 
     /// Number of tasks that have not ended.
@@ -324,6 +343,11 @@ impl Book {
             let n_bytes = task.n_output_bytes();
             self.n_output_bytes -= n_bytes;
             self.archive.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
+            if let Some(rules) = task.work.rules
+                && self.tasks.from(rules.first).next().is_none_or(|(next, _)| rules.last < next)
+            {
+                self.tasks.arrays_mut().forget(rules.first);
+            }
             if let Some(outcome) = task.outcome() {
                 let brief = OutcomeKind::of(outcome);
                 self.archive.add(ArchivedRange { first: number, last: number, brief });

@@ -15,6 +15,7 @@
 
 mod balancing;
 mod explain;
+mod failing;
 mod gathering;
 mod holding;
 mod lending;
@@ -149,6 +150,7 @@ impl Roles {
 
     /// Starts tasks that can be started, reports the load to the rules, and ended tasks to clients.
     fn settle(&mut self, turn: &mut Turn<'_>) {
+        turn.stop_arrays();
         self.fill(turn);
         self.report_load(turn);
         for gather in self.gathering.take_over(turn.now.moment) {
@@ -188,6 +190,7 @@ impl Roles {
             self.balance_offer(result, turn);
         }
         self.holding.sweep(turn);
+        turn.node.book.tasks_mut().end_delays(turn.now.moment);
         self.relaying.sweep(turn);
         if let Some(stopping) = &mut self.stopping {
             stopping.sweep(turn);

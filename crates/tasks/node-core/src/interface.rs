@@ -12,7 +12,8 @@ use task_api::{ClientRequest, DaemonAnswer, Presence};
 pub use balancing_policies::{Moment, NodeId};
 
 pub use crate::attempt::{
-    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RunningAttempt, TaskKey, Work,
+    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RunningAttempt, SubmissionRules,
+    TaskKey, Work,
 };
 use crate::book::JournalRecord;
 pub use crate::peer_message::{

@@ -8,6 +8,7 @@ mod daemon;
 mod damage;
 mod durability;
 mod end;
+mod failures;
 mod several;
 mod users;
 mod view;

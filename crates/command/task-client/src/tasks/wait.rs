@@ -16,6 +16,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use task_api::{ClientRequest, DaemonAnswer, EndedTask, TaskName, TaskOutcome, TaskRange};
 use user_io::exit::NotWritten;
+use user_io::print::escape_line;
 use user_io::progress::ProgressLine;
 
 /// Longest time for a daemon to come back.
@@ -67,9 +68,18 @@ impl Wait<'_> {
         let is_worth_it = 1 < self.tasks.n_tasks() || tally.n_ended == 0;
         let is_all_known = tally.n_brief == 0 && tally.n_ended == tally.n_tasks;
         if is_worth_it && self.output != TaskOutput::Json || !is_all_known {
-            eprintln!("sintonia: {}", tally.sentence());
+            eprintln!("sintonia: {}{}", tally.sentence(), self.remedy(&tally));
         }
         Ok(tally.code())
+    }
+
+    /// Command that shows the tasks that failed.
+    fn remedy(&self, tally: &Tally) -> String {
+        if tally.n_failed == 0 {
+            return String::new();
+        }
+        let (tasks, words) = (&self.tasks, self.location.words("--node"));
+        format!("; `sintonia tasks {tasks} --failed{words}` says why")
     }
 
     /// Receives the ends of all tasks; returns the error if the connection ended before.
@@ -121,12 +131,19 @@ impl Wait<'_> {
                 write_output(task)?;
             }
         }
-        let is_told = tally.n_failed <= N_FAILURES_TOLD && self.output != TaskOutput::Json;
+        let is_told =
+            tally.n_failed + tally.n_canceled <= N_FAILURES_TOLD && self.output != TaskOutput::Json;
         if is_told && !is_plain(task, &self.tasks) {
             tally.progress.clear();
+            // What a failed task wrote last has just been printed, unless no output is.
+            let is_said = matches!(task.outcome, TaskOutcome::NotStarted(_));
+            let is_printed =
+                is_said || self.output == TaskOutput::Output && task.outcome.is_failure();
+            let why = task.why.as_deref().filter(|_| !is_printed);
+            let why = why.map_or_else(String::new, |why| format!(": {}", escape_line(why)));
             match task.is_brief {
                 true => eprintln!("sintonia: {name}: {}", task.outcome),
-                false => eprintln!("sintonia: {name}: {} on {}", task.outcome, task.node),
+                false => eprintln!("sintonia: {name}: {} on {}{why}", task.outcome, task.node),
             }
         }
         Ok(())
@@ -192,10 +209,12 @@ impl Interruption {
     }
 }
 
-/// Returns whether an end needs no message: the exit code of a single task becomes that of this program.
+/// Returns whether an end needs no message: the exit code of a single task becomes that of this program, and the
+/// summary says why tasks were canceled with their array.
 fn is_plain(task: &EndedTask, tasks: &TaskRange) -> bool {
     match task.outcome {
         TaskOutcome::Exit(code) => code == 0 || tasks.n_tasks() == 1,
+        TaskOutcome::Canceled => task.why.is_some() && tasks.n_tasks() != 1,
         _ => false,
     }
 }
@@ -223,6 +242,11 @@ struct Tally {
     seen: Vec<u64>,
     n_ended: u64,
     n_failed: u64,
+    /// Those of them that were lost too often.
+    n_lost: u64,
+    n_canceled: u64,
+    /// Reason why tasks were canceled, where it was not a user.
+    why_canceled: Option<String>,
     /// Tasks of which only the outcome is kept.
     n_brief: u64,
     /// Exit code of the task that ended last.
@@ -240,6 +264,9 @@ impl Tally {
             seen: vec![0; n_words],
             n_ended: 0,
             n_failed: 0,
+            n_lost: 0,
+            n_canceled: 0,
+            why_canceled: None,
             n_brief: 0,
             code: 0,
             progress: ProgressLine::every(TELL_EVERY),
@@ -256,7 +283,12 @@ impl Tally {
         *word |= bit;
         if is_new {
             self.n_ended += 1;
-            self.n_failed += u64::from(!task.outcome.is_success());
+            self.n_failed += u64::from(task.outcome.is_failure());
+            self.n_lost += u64::from(task.outcome == TaskOutcome::Lost);
+            if task.outcome == TaskOutcome::Canceled {
+                self.n_canceled += 1;
+                self.why_canceled = self.why_canceled.take().or_else(|| task.why.clone());
+            }
             self.n_brief += u64::from(task.is_brief);
             self.code = task.outcome.exit_code();
         }
@@ -265,18 +297,15 @@ impl Tally {
 
     fn code(&self) -> ExitCode {
         let is_all = self.n_ended == self.n_tasks;
-        let is_fine = is_all && self.n_failed == 0;
+        let is_fine = is_all && self.n_failed + self.n_canceled == 0;
         let code = if self.n_tasks == 1 && is_all { self.code } else { i32::from(!is_fine) };
         // A code that does not fit is a failure as well.
         ExitCode::from(u8::try_from(code).unwrap_or(1))
     }
 
     fn sentence(&self) -> String {
-        let Self { n_ended, n_tasks, n_failed, .. } = self;
-        let failed = match n_failed {
-            0 => "all with exit code 0".to_owned(),
-            n => format!("{n} of them without success"),
-        };
+        let Self { n_ended, n_tasks, .. } = self;
+        let failed = self.failures();
         let seconds = self.began.elapsed().as_secs_f64();
         let brief = match self.n_brief {
             0 => String::new(),
@@ -295,6 +324,21 @@ impl Tally {
         format!("{n_ended} of {n_tasks} tasks ended in {seconds:.1} s, {failed}{brief}{forgotten}")
     }
 
+    /// Numbers of tasks that did not succeed, in words.
+    fn failures(&self) -> String {
+        let Self { n_failed, n_lost, n_canceled, .. } = self;
+        let lost = match n_lost {
+            0 => String::new(),
+            n => format!(" ({n} of them lost with their nodes)"),
+        };
+        let why = self.why_canceled.as_deref();
+        let why = why.map_or_else(String::new, |why| format!(" ({})", escape_line(why)));
+        let failed = (0 < *n_failed).then(|| format!("{n_failed} failed{lost}"));
+        let canceled = (0 < *n_canceled).then(|| format!("{n_canceled} canceled{why}"));
+        let parts = [failed, canceled].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        if parts.is_empty() { "all with exit code 0".to_owned() } else { parts }
+    }
+
     fn show_progress(&mut self) {
         let Self { n_ended, n_tasks, n_failed, .. } = self;
         self.progress.show(|| {
@@ -311,8 +355,9 @@ mod tests {
 
     fn ended(number: u64, outcome: TaskOutcome) -> EndedTask {
         let (node, output, started_ms) = ("alpha".to_owned(), None, None);
-        let is_brief = false;
-        EndedTask { number, node, instance: 1, started_ms, ended_ms: 0, outcome, output, is_brief }
+        let (is_brief, why) = (false, None);
+        let (instance, ended_ms) = (1, 0);
+        EndedTask { number, node, instance, started_ms, ended_ms, outcome, output, is_brief, why }
     }
 
     #[track_caller]
@@ -344,6 +389,21 @@ mod tests {
         let said = tally.sentence();
         assert!(said.contains("for 1 that ended long ago only the outcome is kept"), "{said}");
         assert!(said.contains("nothing is known about 1:"), "{said}");
+    }
+
+    #[test]
+    fn what_did_not_succeed_is_counted_by_kind() {
+        let mut tally = Tally::new(&"alpha.1-9".parse().unwrap());
+        let why = Some("2 tasks of its array failed".to_owned());
+        let outcomes = [TaskOutcome::Exit(0), TaskOutcome::Exit(3), TaskOutcome::Lost];
+        for (number, outcome) in (1..).zip(outcomes) {
+            tally.is_new(&ended(number, outcome));
+        }
+        tally.is_new(&EndedTask { why, ..ended(4, TaskOutcome::Canceled) });
+        let said = tally.sentence();
+        let expected = ", 2 failed (1 of them lost with their nodes), \
+                        1 canceled (2 tasks of its array failed)";
+        assert!(said.contains(expected), "{said}");
     }
 
     #[test]

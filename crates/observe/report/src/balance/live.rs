@@ -136,8 +136,8 @@ const N_NODE: usize = 14;
 const N_STATE: usize = 18;
 /// Width for ` 1234/1234`.
 const N_CORES: usize = 10;
-/// Width for ` 12.3 k` three times.
-const N_COUNTS: usize = 27;
+/// Width for ` 12.3 k` four times.
+const N_COUNTS: usize = 36;
 
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, view: &ClusterView) {
@@ -228,7 +228,7 @@ fn n_bar(n_columns: usize) -> usize {
 
 fn node_titles(n_columns: usize) -> String {
     let bar = text::left("", n_bar(n_columns));
-    let counts = format!("{:>9}{:>9}{:>9}", "queued", "took", "gave");
+    let counts = format!("{:>9}{:>9}{:>9}{:>9}", "queued", "failed", "took", "gave");
     format!("{:<N_NODE$}{:<N_STATE$}{bar}{:>N_CORES$}{counts}", "node", "state", "running")
 }
 
@@ -240,14 +240,21 @@ fn node_line(view: &ClusterView, node: &NodeStatus, n_columns: usize) -> Line<'s
     let share = f64::from(node.n_running) / f64::from(node.n_cores.max(1));
     let [bar, rest] = bars::gauge(share, n_bar);
     let cores = format!("{}/{}", node.n_running, node.n_cores);
-    let counts = [node.n_queued, node.counts.n_moved_in, node.counts.n_moved_out];
-    let counts: String = counts.into_iter().map(|n| format!("{:>9}", count(n))).collect();
+    let column = |n: u64| format!("{:>9}", count(n));
+    let moves = [node.counts.n_moved_in, node.counts.n_moved_out].map(column).concat();
+    let failed = column(node.counts.n_failed);
+    let failed = match node.counts.n_failed {
+        0 => Span::raw(failed),
+        _ => colored(view.has_color, Color::Red, failed),
+    };
     Line::from(vec![
         Span::raw(text::left(&name, N_NODE)),
         colored(view.has_color, state_color(node), state),
         colored(view.has_color, Color::Green, bar),
         dim(rest),
-        Span::raw(format!("{cores:>N_CORES$}{counts}")),
+        Span::raw(format!("{cores:>N_CORES$}{}", column(node.n_queued))),
+        failed,
+        Span::raw(moves),
     ])
 }
 

@@ -68,8 +68,20 @@ impl Text {
             ("tasks_submitted_total", "Tasks submitted here.", counts.n_submitted),
             (
                 "tasks_ended_total",
-                "Tasks that ended here, wherever they came from.",
+                "Attempts that ended here, wherever their tasks came from.",
                 counts.n_ended,
+            ),
+            (
+                "tasks_succeeded_total",
+                "Tasks submitted here that ended with code 0.",
+                counts.n_succeeded,
+            ),
+            ("tasks_failed_total", "Tasks submitted here that failed for good.", counts.n_failed),
+            ("tasks_canceled_total", "Tasks submitted here that were canceled.", counts.n_canceled),
+            (
+                "tasks_retried_total",
+                "Attempts at tasks submitted here that failed and were tried again.",
+                counts.n_retried,
             ),
             ("tasks_moved_out_total", "Tasks that other nodes took from here.", counts.n_moved_out),
             ("tasks_moved_in_total", "Tasks taken from other nodes.", counts.n_moved_in),
@@ -175,13 +187,14 @@ mod tests {
         let of = |name: &str| families[name].1.clone();
         assert_eq!(of("sintonia_tasks_queued"), [("node=\"alpha\"".to_owned(), 12_345.0)]);
         assert_eq!(of("sintonia_tasks_moved_out_total"), [("node=\"alpha\"".to_owned(), 45.0)]);
+        assert_eq!(of("sintonia_tasks_failed_total"), [("node=\"alpha\"".to_owned(), 17.0)]);
         assert!(of("sintonia_nodes").contains(&("node=\"alpha\",presence=\"up\"".to_owned(), 3.0)));
         assert!(
             of("sintonia_load_state")
                 .contains(&("node=\"alpha\",state=\"sender\"".to_owned(), 1.0))
         );
-        assert_eq!(families.len(), 23);
-        assert_eq!(families.values().filter(|(kind, _)| kind == "counter").count(), 11);
+        assert_eq!(families.len(), 27);
+        assert_eq!(families.values().filter(|(kind, _)| kind == "counter").count(), 15);
     }
 
     /// Damage and dropped output used to have no metric.

@@ -6,7 +6,7 @@ use display::ink::Tone;
 use display::table::{Cell, Table};
 use display::text::harmless;
 use display::units::{count, plural};
-use task_api::{NodeLoadState, NodeStatus, Presence};
+use task_api::{NodeCounters, NodeLoadState, NodeStatus, Presence};
 
 /// Returns a line for each node and a summary line, ending in a line feed.
 #[must_use]
@@ -39,17 +39,31 @@ pub(super) fn in_short(nodes: &[NodeStatus]) -> String {
     let n_up = up.count();
     let of = if n_up == nodes.len() { String::new() } else { format!(" of {}", nodes.len()) };
     format!(
-        "{}{of} up with {}, {} running, {} queued",
+        "{}{of} up with {}, {} running, {} queued{}",
         plural(n_up, "node"),
         plural(n_cores, "core"),
         count(n_running.into()),
-        count(n_queued)
+        count(n_queued),
+        ends(nodes)
     )
+}
+
+/// Outcomes of tasks since the daemons started, each with a comma before it.
+fn ends(nodes: &[NodeStatus]) -> String {
+    let sum = |of: fn(&NodeCounters) -> u64| nodes.iter().map(|node| of(&node.counts)).sum::<u64>();
+    let ends = [
+        (sum(|counts| counts.n_succeeded), "succeeded"),
+        (sum(|counts| counts.n_failed), "failed"),
+        (sum(|counts| counts.n_canceled), "canceled"),
+    ];
+    let ends = ends.into_iter().filter(|(n, _)| 0 < *n);
+    ends.map(|(n, word)| format!(", {} {word}", count(n))).collect()
 }
 
 /// Columns by importance: the last ones are left out if there is no room.
 fn table(nodes: &[NodeStatus]) -> Table<&NodeStatus> {
     let n = |n: u64| Cell::count(n).tone(if n == 0 { Tone::Dim } else { Tone::Plain });
+    let bad = |n: u64, tone| Cell::count(n).tone(if n == 0 { Tone::Dim } else { tone });
     let unknown = || "-".to_owned();
     Table::new(nodes)
         .name("node", |node| Cell::from(harmless(&node.node)).tone(Tone::Strong))
@@ -62,10 +76,14 @@ fn table(nodes: &[NodeStatus]) -> Table<&NodeStatus> {
         })
         .right("running", |node| format!("{}/{}", node.n_running, node.n_cores))
         .right("queued", |node| n(node.n_queued))
+        .right("failed", |node| bad(node.counts.n_failed, Tone::Poor))
         .right("elsewhere", |node| n(node.n_leased))
         .right("taken", |node| n(node.counts.n_moved_in))
         .right("given", |node| n(node.counts.n_moved_out))
         .right("ended", |node| n(node.counts.n_ended))
+        .right("canceled", |node| bad(node.counts.n_canceled, Tone::Fair))
+        .right("retried", |node| bad(node.counts.n_retried, Tone::Fair))
+        .right("lost", |node| bad(node.counts.n_lost, Tone::Fair))
         .right("speed", |node| format!("{:.2}", node.speed))
         .name("address", |node| harmless(&node.address))
         .name("policy", |node| node.policy.as_deref().map_or_else(unknown, harmless))

@@ -30,6 +30,10 @@ pub fn ended(name: &TaskName, task: &EndedTask, style: Style) -> String {
     let name = page.paint(Tone::Strong, &name.to_string());
     let outcome = page.paint(tone, &harmless(&outcome));
     page.unindented(&format!("{name}  {outcome}  on {}, {ran}{again}", harmless(&task.node)));
+    let is_said = matches!(task.outcome, TaskOutcome::NotStarted(_));
+    if let Some(why) = task.why.as_ref().filter(|_| !is_said) {
+        page.sentence("! ", why, tone);
+    }
     if let Some(output) = &task.output {
         write_text(&mut page, "standard output", &output.stdout);
         write_text(&mut page, "standard error", &output.stderr);
@@ -60,9 +64,15 @@ fn table(tasks: &[TaskStatus], now_ms: u64) -> Table<&TaskStatus> {
     Table::new(tasks)
         .left("task", |task| Cell::from(task.task.to_string()).tone(Tone::Strong))
         .name("state", |task| match &task.outcome {
+            // The reason has a column of its own.
+            Some(outcome @ TaskOutcome::NotStarted(_)) if task.why.is_some() => {
+                Cell::from("not started").tone(outcome_tone(outcome))
+            }
             Some(outcome) => Cell::from(harmless(&outcome.to_string())).tone(outcome_tone(outcome)),
             None => Cell::from(task.state.to_string()).tone(state_tone(task.state)),
         })
+        .name("why", |task| task.why.as_deref().map_or_else(nothing, harmless))
+        .when(tasks.iter().any(|task| task.why.is_some()))
         .name("what", |task| harmless(&task.title))
         .right("index", |task| task.array_index.map_or_else(nothing, |index| index.to_string()))
         .name("node", |task| task.node.as_deref().map_or_else(nothing, harmless))

@@ -40,6 +40,9 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
     };
     let mut alpha = node("alpha", NodeLoadState::Sender, 4, 12_345, counts(0, 45));
     alpha.n_leased = 9;
+    let (n_succeeded, n_failed, n_canceled, n_retried) = (51, 17, 2, 4);
+    alpha.counts =
+        NodeCounters { n_succeeded, n_failed, n_canceled, n_retried, n_lost: 1, ..alpha.counts };
     let beta = node("beta", NodeLoadState::Neutral, 4, 1, counts(25, 0));
     let gamma = node("gamma", NodeLoadState::Receiver, 2, 0, counts(20, 0));
     let mut delta = node("delta", NodeLoadState::Receiver, 0, 0, NodeCounters::default());
@@ -62,6 +65,7 @@ pub fn tasks() -> (u64, Vec<TaskStatus>) {
         started_ms: None,
         ended_ms: None,
         outcome: None,
+        why: None,
     };
     let ended = |number, node, outcome| TaskStatus {
         started_ms: Some(NOW_MS - 94_000),
@@ -75,10 +79,17 @@ pub fn tasks() -> (u64, Vec<TaskStatus>) {
         started_ms: started,
         ..task(5, TaskState::Running, Some("alpha"))
     };
+    let missing = "there is no `simulte` in `PATH`";
     let tasks = vec![
         ended(1, "alpha", TaskOutcome::Exit(0)),
-        ended(2, "beta", TaskOutcome::Exit(3)),
-        ended(3, "gamma", TaskOutcome::NotStarted("there is no `simulte` in `PATH`".to_owned())),
+        TaskStatus {
+            why: Some("simulate: cannot open `input-2.txt`".to_owned()),
+            ..ended(2, "beta", TaskOutcome::Exit(3))
+        },
+        TaskStatus {
+            why: Some(missing.to_owned()),
+            ..ended(3, "gamma", TaskOutcome::NotStarted(missing.to_owned()))
+        },
         TaskStatus { started_ms: None, ..ended(4, "alpha", TaskOutcome::Canceled) },
         again,
         TaskStatus { started_ms: started, ..task(6, TaskState::Leased, Some("beta")) },

@@ -44,6 +44,7 @@ fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
         outcome: TaskOutcome::Exit(3),
         output: Some(output),
         is_brief: false,
+        why: Some("\u{fffd} no such file".to_owned()),
     };
     insta::assert_snapshot!("ended", balance::ended(&tasks[1].task, &ended, NARROW));
 }
@@ -169,6 +170,7 @@ fn a_browser_shows_the_page_and_says_that_the_daemon_is_gone() {
         "alpha gave 3",
         "The daemon cannot be reached",
         "12.3 k",
+        "<td class=\"number poor\">17</td>",
     ] {
         assert!(document.contains(part), "{part} is not in the page");
     }

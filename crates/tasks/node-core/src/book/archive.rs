@@ -43,16 +43,23 @@ impl OutcomeArchive {
         .filter(|run| run.first <= run.last)
     }
 
-    /// Number of these tasks by outcome, with the last `n_runs_max` ranges of them. Tasks of which only counts are
-    /// kept are included only where all tasks are asked for.
-    pub fn summary(&self, first: u64, last: u64, n_runs_max: usize) -> task_api::OutcomeSummary {
+    /// Number of these tasks by outcome, with the last `n_runs_max` ranges of them, where the outcome `holds`. Tasks of
+    /// which only counts are kept are included only where all tasks are asked for.
+    pub fn summary(
+        &self,
+        (first, last): (u64, u64),
+        n_runs_max: usize,
+        holds: impl Fn(&TaskOutcome) -> bool,
+    ) -> task_api::OutcomeSummary {
         let is_all = first <= 1 && last == u64::MAX;
         let mut counts = if is_all { self.counts.clone() } else { BTreeMap::new() };
-        for run in self.runs(first, last) {
+        counts.retain(|brief, _| holds(&brief.outcome()));
+        let runs = || self.runs(first, last).filter(|run| holds(&run.brief.outcome()));
+        for run in runs() {
             let count = counts.entry(run.brief).or_default();
             *count = count.saturating_add(run.n_tasks());
         }
-        let mut runs = self.runs(first, last).rev().take(n_runs_max).collect::<Vec<_>>();
+        let mut runs = runs().rev().take(n_runs_max).collect::<Vec<_>>();
         runs.reverse();
         let run = |run: ArchivedRange| {
             let ArchivedRange { first, last, brief } = run;
@@ -168,8 +175,10 @@ mod tests {
         assert_eq!(found, [(4, 5), (6, 9), (20, 21)]);
         assert_eq!(past.runs(10, 19).count(), 0);
         assert_eq!((past.outcome(7), past.outcome(10)), (Some(TaskOutcome::Exit(2)), None));
-        let brief = past.summary(1, 25, 1);
+        let brief = past.summary((1, 25), 1, |_| true);
         assert_eq!((brief.n_tasks, brief.outcomes.len(), brief.runs.len()), (15, 2, 1));
+        let failed = past.summary((1, 25), 9, TaskOutcome::is_failure);
+        assert_eq!((failed.n_tasks, failed.runs.len()), (4, 1));
         assert_eq!(past.n_tasks(), 19);
     }
 

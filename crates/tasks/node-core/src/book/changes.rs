@@ -15,9 +15,12 @@ impl Book {
         &mut self,
         (first, n_tasks): (u64, u64),
         at_ms: u64,
-        work: &Arc<Work>,
+        work: Option<Arc<Work>>,
         array_first: Option<u64>,
     ) {
+        let mut begins = [Some(first), array_first].into_iter().flatten();
+        let can_be = begins.all(|begin| begin.checked_add(n_tasks).is_some());
+        let Some(work) = work.filter(|_| can_be) else { return };
         // A damaged or repeated record must not bring back earlier tasks.
         if first < self.next || n_tasks == 0 || N_TASKS_MAX < n_tasks {
             return;
@@ -28,12 +31,15 @@ impl Book {
             Task::new(work.clone(), array_index, at_ms)
         };
         self.tasks.submit(first, (first..=last).map(task));
+        self.tasks.arrays_mut().submitted(work.rules.as_ref());
         self.next = last.saturating_add(1);
     }
 
     pub(super) fn start(&mut self, number: u64, instance: u32, at_ms: u64) {
-        let fits =
-            |task: &Task| (task.is_queued() || task.is_uncertain) && task.instance <= instance;
+        let fits = |task: &Task| {
+            let may_run = task.waits() || task.is_uncertain;
+            may_run && task.instance <= instance && !task.has_failed(instance)
+        };
         if !self.tasks.open(number).is_some_and(fits) {
             return;
         }
@@ -82,8 +88,9 @@ impl Book {
     }
 
     pub(super) fn end(&mut self, end: &EndRecord) {
-        if self.tasks.open(end.number).is_none() {
-            return;
+        let Some(rules) = self.tasks.open(end.number).map(|task| task.work.rules) else { return };
+        if end.outcome.is_failure() {
+            self.tasks.arrays_mut().failed(rules.as_ref());
         }
         self.leases.remove(&end.number);
         let n_bytes = self.tasks.change(end.number, |task| {

@@ -4,7 +4,8 @@ use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
 use task_api::{Output, TaskOutcome};
 
-use crate::attempt::{Attempt, EndedAttempt, ExecContext};
+use super::note::{Failure, Note, Reason};
+use crate::attempt::{Attempt, EndedAttempt, ExecContext, SubmissionRules};
 use crate::peer_message::SharedWork;
 
 /// Event that is written down.
@@ -140,13 +141,46 @@ pub enum JournalRecord {
         /// Number of the last task.
         last: u64,
     },
+    /// Tasks were submitted that have rules for failures.
+    SubmittedWith {
+        /// Number of the first task.
+        first: u64,
+        /// Number of tasks.
+        n_tasks: u64,
+        /// Time in ms since 1970.
+        at_ms: u64,
+        /// Work of each task.
+        work: SharedWork,
+        /// Index of the first task, where it is an array.
+        array_first: Option<u64>,
+        /// Rules, with the numbers of all tasks of the submission.
+        rules: SubmissionRules,
+    },
+    /// An attempt at a task failed, and the task waits until it is tried again.
+    Retried {
+        /// Number of the task.
+        number: u64,
+        /// Attempts that failed, and the time before the next one.
+        retry: Retry,
+        /// The failure; `None` after a compaction.
+        failure: Option<Failure>,
+    },
+    /// Failures of an array that bounds their number.
+    ArrayFailures {
+        /// Number of its first task.
+        first: u64,
+        /// Number of its tasks that failed.
+        n_failed: u64,
+        /// Time at which the others were canceled for that, in ms since 1970.
+        stopped_ms: Option<u64>,
+    },
 }
 
 impl JournalRecord {
     /// Greatest number of an own task that the record names; 0 where it names none.
     pub fn number_max(&self) -> u64 {
         match self {
-            Self::Submitted { first, n_tasks, .. } => {
+            Self::Submitted { first, n_tasks, .. } | Self::SubmittedWith { first, n_tasks, .. } => {
                 first.saturating_add(n_tasks.saturating_sub(1))
             }
             Self::Given { number, .. }
@@ -154,6 +188,7 @@ impl JournalRecord {
             | Self::CancelWished { number, .. }
             | Self::Tried { number, .. }
             | Self::Started { number, .. }
+            | Self::Retried { number, .. }
             | Self::Story { number, .. } => *number,
             Self::Ended(end) => end.number,
             Self::Next(number) => number.saturating_sub(1),
@@ -166,7 +201,16 @@ impl JournalRecord {
             | Self::Damaged { .. }
             | Self::PastCounts { .. }
             | Self::Doubted { .. }
+            | Self::ArrayFailures { .. }
             | Self::Settled { .. } => 0,
+        }
+    }
+
+    /// Number of tasks that the record submits.
+    pub fn n_submitted(&self) -> u64 {
+        match self {
+            Self::Submitted { n_tasks, .. } | Self::SubmittedWith { n_tasks, .. } => *n_tasks,
+            _ => 0,
         }
     }
 }
@@ -195,30 +239,6 @@ pub struct ArchivedRange {
     pub last: u64,
     /// Outcome of all of them.
     pub brief: OutcomeKind,
-}
-
-/// Event in the life of a task, with its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// Time in ms since 1970.
-    pub at_ms: u64,
-    /// The event.
-    pub what: NotedEvent,
-}
-
-/// Event in the life of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NotedEvent {
-    /// The task was offered to a node.
-    Offered(NodeId),
-    /// The node took the task.
-    Moved(NodeId),
-    /// The task was started on the node.
-    Started(NodeId),
-    /// The task waits again.
-    Back(Reason),
-    /// A user asked to cancel the task.
-    CancelWished,
 }
 
 impl OutcomeKind {
@@ -284,79 +304,15 @@ impl EndRecord {
     }
 }
 
-/// Reason why a task waits at its home again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reason {
-    /// The node did not take the task, for the reason in the text.
-    NotTaken(NodeId, Box<str>),
-    /// The node did not answer the offer in time.
-    Unanswered(NodeId),
-    /// The node has not asked for the task for too long.
-    Silent(NodeId),
-    /// The node's daemon restarted and does not know the task.
-    Restarted(NodeId),
-    /// The node gave the task back, for the reason in the text.
-    Returned(NodeId, Box<str>),
-    /// The keeper here has died, and its tasks with it.
-    KeeperLost,
-    /// The node is being stopped.
-    Leaving,
-    /// Daemon and keeper of the home went down together, and the task with them.
-    NodeLost,
-    /// The home had no room for another process, for the reason in the text.
-    NoRoom(Box<str>),
-    /// The task was ordered ahead behind short tasks, and one of them was not short.
-    NoTurn,
-}
-
-impl Reason {
-    /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
-    pub fn is_loss(&self) -> bool {
-        match self {
-            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
-            Self::NotTaken(..)
-            | Self::Unanswered(_)
-            | Self::Returned(..)
-            | Self::Leaving
-            | Self::NoRoom(_)
-            | Self::NoTurn => false,
-        }
-    }
-
-    /// The other node, where one is involved.
-    pub fn node(&self) -> Option<NodeId> {
-        match self {
-            Self::NotTaken(node, _)
-            | Self::Unanswered(node)
-            | Self::Silent(node)
-            | Self::Restarted(node)
-            | Self::Returned(node, _) => Some(*node),
-            Self::KeeperLost | Self::Leaving | Self::NodeLost | Self::NoRoom(_) | Self::NoTurn => {
-                None
-            }
-        }
-    }
-
-    /// Describes the reason to users, with the node's name.
-    pub fn sentence(&self, node: &str) -> String {
-        match self {
-            Self::NotTaken(_, because) => format!("`{node}` did not take it: {because}"),
-            Self::Unanswered(_) => format!("`{node}` did not answer the offer in time"),
-            Self::Silent(_) => {
-                format!("`{node}`, which held it, sent nothing until its lease expired")
-            }
-            Self::Restarted(_) => {
-                format!("the daemon of `{node}` restarted and lost it")
-            }
-            Self::Returned(_, because) => format!("`{node}` gave it back: {because}"),
-            Self::KeeperLost => "the process that had started it died, and it was ended".to_owned(),
-            Self::Leaving => "the node was stopped".to_owned(),
-            Self::NodeLost => "its node went down, and it was ended".to_owned(),
-            Self::NoRoom(because) => format!("it could not be started yet: {because}"),
-            Self::NoTurn => {
-                "it was queued ahead behind short tasks, one of which took longer; it had not started"
-                    .to_owned()
-            }
-        }
-    }
+/// Attempts at a task that failed, and the time before the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// Number of attempts that failed.
+    pub n_failed: u32,
+    /// Instance that failed last.
+    pub instance: u32,
+    /// Time at which this was noted, in ms since 1970.
+    pub at_ms: u64,
+    /// Time from then on before the next attempt, in ms; 0 when it is over.
+    pub delay_ms: u64,
 }

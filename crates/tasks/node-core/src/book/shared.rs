@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::attempt::{ExecContext, Work};
+use crate::attempt::{ExecContext, SubmissionRules, Work};
 use crate::peer_message::SharedWork;
 
 /// Surroundings by number, and numbers by surroundings.
@@ -53,10 +53,15 @@ impl Shared {
     }
 
     /// The work, if its surroundings are known.
-    pub(super) fn work(&self, work: &SharedWork) -> Option<Arc<Work>> {
+    pub(super) fn work(
+        &self,
+        work: &SharedWork,
+        rules: Option<SubmissionRules>,
+    ) -> Option<Arc<Work>> {
         let around = self.by_idx.get(&work.around_idx)?.clone();
         let title = work.title.as_deref().map(Box::from);
-        Some(Arc::new(Work::from_words(title, work.words.as_str().into(), around)))
+        let work = Work::from_words(title, work.words.as_str().into(), around);
+        Some(Arc::new(work.with_rules(rules)))
     }
 
     /// Forgets surroundings that no task uses any more, and returns the others with their numbers.

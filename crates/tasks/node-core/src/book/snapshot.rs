@@ -5,7 +5,7 @@ use std::sync::Arc;
 use task_api::{Submission, TaskOutcome, TaskState};
 
 use super::{Book, EndRecord, JournalRecord, Lease, Task};
-use crate::attempt::{ExecContext, Work};
+use crate::attempt::{ExecContext, SubmissionRules, Work};
 use crate::peer_message::SharedWork;
 
 impl Book {
@@ -18,17 +18,16 @@ impl Book {
             Err(idx) => (idx, true),
         };
         let around = JournalRecord::Around { idx, around };
-        let submitted = JournalRecord::Submitted {
-            first: self.next,
-            n_tasks: submission.n_tasks(),
-            at_ms,
-            work: SharedWork {
-                title: submission.name.clone(),
-                words: submission.command.join("\0"),
-                around_idx: idx,
-            },
-            array_first: submission.array.map(|array| array.first),
+        let work = SharedWork {
+            title: submission.name.clone(),
+            words: submission.command.join("\0"),
+            around_idx: idx,
         };
+        let (first, n_tasks) = (self.next, submission.n_tasks());
+        let rules = SubmissionRules::new(first, n_tasks, submission.failures);
+        let array_first = submission.array.map(|array| array.first);
+        let run = TaskRun { first, n_tasks, at_ms, array_first, work: None };
+        let submitted = run.record(work, rules);
         let mut records = Vec::with_capacity(4);
         if is_new {
             records.push(around.clone());
@@ -48,11 +47,11 @@ impl Book {
             .map(|(idx, around)| JournalRecord::Around { idx, around: (*around).clone() })
             .collect::<Vec<_>>();
         arounds.iter().for_each(&mut write);
-        let mut run = Run::default();
+        let mut run = TaskRun::default();
         for (number, task) in self.tasks.from(0) {
             if !run.takes(number, task) {
                 run.flush(self, &mut write);
-                run = Run::of(number, task);
+                run = TaskRun::of(number, task);
             }
         }
         run.flush(self, &mut write);
@@ -70,6 +69,8 @@ impl Book {
         for (first, last) in self.tasks.uncertain() {
             write(&JournalRecord::Doubted { first, last });
         }
+        // Behind all ends, which are counted as well.
+        self.tasks.arrays().records().for_each(|record| write(&record));
         self.archive.records().iter().for_each(&mut write);
         self.damages.record().iter().for_each(&mut write);
         write(&JournalRecord::Next(self.next));
@@ -92,6 +93,10 @@ fn write_state(
     if 0 < instance {
         write(&JournalRecord::Tried { number, instance, n_lost });
     }
+    let retry = task.failed();
+    if 0 < retry.n_failed {
+        write(&JournalRecord::Retried { number, retry, failure: None });
+    }
     if let Some(&Lease { instance, to, incarnation, .. }) = lease {
         write(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
     }
@@ -113,7 +118,7 @@ fn twice_if_many(
     mut write: impl FnMut(&JournalRecord),
 ) {
     write(submitted);
-    if matches!(submitted, JournalRecord::Submitted { n_tasks: 2.., .. }) {
+    if 1 < submitted.n_submitted() {
         write(between);
         write(submitted);
     }
@@ -129,7 +134,7 @@ fn write_history(number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord
 
 /// Consecutive tasks of one submission.
 #[derive(Default)]
-struct Run {
+pub(super) struct TaskRun {
     first: u64,
     n_tasks: u64,
     at_ms: u64,
@@ -137,7 +142,7 @@ struct Run {
     work: Option<Arc<Work>>,
 }
 
-impl Run {
+impl TaskRun {
     fn of(number: u64, task: &Task) -> Self {
         Self {
             first: number,
@@ -159,20 +164,21 @@ impl Run {
         fits
     }
 
+    /// Record that submits the run.
+    fn record(&self, work: SharedWork, rules: Option<SubmissionRules>) -> JournalRecord {
+        let &Self { first, n_tasks, at_ms, array_first, .. } = self;
+        match rules {
+            Some(rules) => {
+                JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array_first, rules }
+            }
+            None => JournalRecord::Submitted { first, n_tasks, at_ms, work, array_first },
+        }
+    }
+
     fn flush(&self, book: &Book, write: &mut impl FnMut(&JournalRecord)) {
         let Some(work) = &self.work else { return };
         let Ok(around_idx) = book.shared.number(&work.around) else { return };
-        let submitted = JournalRecord::Submitted {
-            first: self.first,
-            n_tasks: self.n_tasks,
-            at_ms: self.at_ms,
-            work: SharedWork {
-                title: work.title.as_deref().map(str::to_owned),
-                words: work.words().to_owned(),
-                around_idx,
-            },
-            array_first: self.array_first,
-        };
+        let submitted = self.record(shared(work, around_idx), work.rules);
         let n_tasks = usize::try_from(self.n_tasks).unwrap_or(usize::MAX);
         let tasks = || book.tasks.from(self.first).take(n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
@@ -185,6 +191,15 @@ impl Run {
         for (number, task) in tasks() {
             write_state(number, task, book.leases.get(&number), write);
         }
+    }
+}
+
+/// Work as it is written.
+fn shared(work: &Work, around_idx: u32) -> SharedWork {
+    SharedWork {
+        title: work.title.as_deref().map(str::to_owned),
+        words: work.words().to_owned(),
+        around_idx,
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use balancing_policies::NodeId;
+use balancing_policies::{Moment, NodeId};
 use task_api::{Output, TaskOutcome, TaskState};
 
-use super::record::{EndRecord, Note, NotedEvent};
+use super::note::{Note, NotedEvent};
+use super::record::{EndRecord, Retry};
 use crate::attempt::Work;
 
 /// Most notes that are kept of a task.
@@ -31,6 +32,8 @@ pub struct Task {
     pub is_cancel_requested: bool,
     /// True if records of the task may be missing, so that it may run elsewhere.
     pub is_uncertain: bool,
+    /// True if the task waits before it is tried again.
+    pub is_delayed: bool,
     more: Option<Box<More>>,
 }
 
@@ -40,6 +43,14 @@ struct More {
     notes: Vec<Note>,
     n_dropped_notes: u32,
     end: Option<End>,
+    delay: Option<Box<Delay>>,
+}
+
+/// Failed attempts, and the end of the delay before the next one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delay {
+    retry: Retry,
+    until: Moment,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +73,7 @@ impl Task {
             state: TaskState::Queued,
             is_cancel_requested: false,
             is_uncertain: false,
+            is_delayed: false,
             more: None,
         }
     }
@@ -78,7 +90,7 @@ impl Task {
 
     /// Returns whether the task waits here, and may be run.
     pub fn is_queued(&self) -> bool {
-        self.waits() && !self.is_uncertain
+        self.waits() && !self.is_uncertain && !self.is_delayed
     }
 
     /// Returns whether the task waits here, as far as is known.
@@ -120,6 +132,38 @@ impl Task {
     /// Notes of the task, and the number of notes that are no longer kept.
     pub fn notes(&self) -> (&[Note], u32) {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
+    }
+
+    /// Attempts that failed and after which the task was or is tried again.
+    pub fn failed(&self) -> Retry {
+        self.known_delay().map_or_else(Retry::default, |delay| delay.retry)
+    }
+
+    /// End of the delay before the task is tried again, while that lasts.
+    pub fn delayed_until(&self) -> Option<Moment> {
+        self.known_delay().filter(|_| self.is_delayed).map(|delay| delay.until)
+    }
+
+    fn known_delay(&self) -> Option<&Delay> {
+        self.more.as_ref()?.delay.as_deref()
+    }
+
+    fn delay_mut(&mut self) -> &mut Delay {
+        self.more.get_or_insert_default().delay.get_or_insert_default()
+    }
+
+    pub(super) fn fail(&mut self, retry: Retry) {
+        self.is_delayed = 0 < retry.delay_ms;
+        *self.delay_mut() = Delay { retry, until: Moment(0) };
+    }
+
+    pub(super) fn delay(&mut self, until: Moment) {
+        self.delay_mut().until = until;
+    }
+
+    pub(super) fn end_delay(&mut self) {
+        self.is_delayed = false;
+        self.delay_mut().retry.delay_ms = 0;
     }
 
     pub(super) fn n_output_bytes(&self) -> usize {

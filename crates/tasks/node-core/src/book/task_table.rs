@@ -5,10 +5,12 @@
 //! later record that places it counts, whatever the book shows.
 //!
 //! # Invariants
-//! - A task that waits and is certain is found through the queue.
+//! - A task that waits, is certain and not delayed is found through the queue.
 
+use super::arrays::ArrayTable;
 use super::task::Task;
-use std::collections::{BTreeMap, VecDeque};
+use balancing_policies::Moment;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use task_api::TaskState;
 
 /// Tasks that have not ended, and ended ones that are kept one by one.
@@ -17,6 +19,10 @@ pub struct TaskTable {
     tasks: BTreeMap<u64, Task>,
     queue: Queue,
     n_uncertain: u64,
+    n_delayed: u64,
+    /// Ends of delays with the numbers of their tasks; some may have ended otherwise.
+    delays: BTreeSet<(Moment, u64)>,
+    arrays: ArrayTable,
     resolved_since_last: ResolvedSinceLast,
 }
 
@@ -39,7 +45,7 @@ impl TaskTable {
     /// Number of tasks that wait here, including those that must not run yet.
     pub fn n_waiting(&self) -> u64 {
         if self.n_uncertain == 0 {
-            return self.n_queued();
+            return self.n_queued() + self.n_delayed;
         }
         self.tasks.values().filter(|task| task.waits()).count() as u64
     }
@@ -47,6 +53,16 @@ impl TaskTable {
     /// Number of uncertain tasks.
     pub fn n_uncertain(&self) -> u64 {
         self.n_uncertain
+    }
+
+    /// Arrays that bound the number of their tasks that may fail.
+    pub fn arrays(&self) -> &ArrayTable {
+        &self.arrays
+    }
+
+    /// The same, to take those that have come beyond their bound.
+    pub fn arrays_mut(&mut self) -> &mut ArrayTable {
+        &mut self.arrays
     }
 
     /// Tasks that were started here and have not ended, with their instances.
@@ -99,14 +115,36 @@ impl TaskTable {
         change: impl FnOnce(&mut Task) -> R,
     ) -> Option<R> {
         let task = self.tasks.get_mut(&number)?;
-        let was_queued = task.is_queued();
+        let (was_queued, was_delayed) = (task.is_queued(), task.is_delayed);
         let result = change(task);
+        if task.is_delayed && !task.waits() {
+            task.end_delay();
+        }
+        self.n_delayed = self.n_delayed + u64::from(task.is_delayed) - u64::from(was_delayed);
         match (was_queued, task.is_queued()) {
             (true, false) => self.queue.left(),
             (false, true) => self.queue.push_front(number),
             _ => {}
         }
         Some(result)
+    }
+
+    /// Sets the end of a task's delay.
+    pub(super) fn delay(&mut self, number: u64, until: Moment) {
+        self.change(number, |task| task.delay(until));
+        self.delays.insert((until, number));
+    }
+
+    /// Puts tasks into the queue whose delay is over.
+    pub fn end_delays(&mut self, now: Moment) {
+        while let Some(&(until, number)) = self.delays.first()
+            && until <= now
+        {
+            self.delays.pop_first();
+            if self.get(number).and_then(Task::delayed_until) == Some(until) {
+                self.change(number, Task::end_delay);
+            }
+        }
     }
 
     /// Ends the uncertainty of a task.

@@ -1,10 +1,10 @@
 //! Books are what their records make of them.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{ArrayRange, Output, OutputText, Submission, TaskLimits, TaskOutcome};
+use task_api::{ArrayRange, FailureRules, Output, OutputText, Submission, TaskLimits, TaskOutcome};
 
 use super::*;
-use crate::interface::{ExecContext, SharedWork, TaskKey};
+use crate::interface::{ExecContext, SharedWork, SubmissionRules, TaskKey};
 
 const ME: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
@@ -47,6 +47,40 @@ fn ended(number: u64, instance: u32, text: &str) -> JournalRecord {
         output,
         ..EndRecord::without_run(number, instance, ME, outcome, 4)
     })
+}
+
+fn failed(number: u64, instance: u32) -> JournalRecord {
+    let outcome = TaskOutcome::Exit(3);
+    JournalRecord::Ended(EndRecord::without_run(number, instance, ME, outcome, 4))
+}
+
+fn retried(number: u64, retry: Retry) -> JournalRecord {
+    let outcome = TaskOutcome::Exit(3);
+    let failure = Some(Failure { node: OTHER, outcome, last_line: "no file".into() });
+    JournalRecord::Retried { number, retry, failure }
+}
+
+#[test]
+fn a_task_that_is_tried_again_waits_and_is_not_in_the_queue() {
+    let mut book = book(1);
+    book.apply(&started(1, 1));
+    let retry = Retry { n_failed: 1, instance: 1, at_ms: 4, delay_ms: 500 };
+    book.apply(&retried(1, retry));
+    let waits = |book: &Book| (book.tasks().n_queued(), book.tasks().n_waiting());
+    assert_eq!((waits(&book), book.n_open()), ((0, 1), 1));
+    book.apply(&retried(1, Retry { n_failed: 2, ..retry }));
+    assert_eq!(book.task(1).unwrap().failed(), retry, "that was the same failure");
+    let mut again = written_anew(&mut book);
+    assert_eq!(facts(&again), facts(&book));
+    again.tasks_mut().begin_delays(Moment(0), 304);
+    again.tasks_mut().end_delays(Moment(199_999_999));
+    assert_eq!(waits(&again), (0, 1));
+    again.tasks_mut().end_delays(Moment(200_000_000));
+    assert_eq!((waits(&again), again.next_queued()), ((1, 1), Some(1)));
+    // The end of a delay is not recorded: the start of the next attempt is enough.
+    book.apply(&started(1, 2));
+    assert_eq!(book.tasks().running().collect::<Vec<_>>(), [(1, 2)]);
+    assert_eq!(waits(&book), (0, 0));
 }
 
 #[test]
@@ -169,7 +203,7 @@ fn of_all_that_ended_it_is_known_how() {
     book.prune(|_| false);
     let again = written_anew(&mut book);
     for book in [book, again] {
-        let past = book.archive().summary(1, u64::MAX, 9);
+        let past = book.archive().summary((1, u64::MAX), 9, |_| true);
         assert_eq!(
             (past.n_tasks, past.runs.len(), past.sentence()),
             (5, 3, "4 exit 0, 1 exit 7".to_owned())
@@ -230,6 +264,21 @@ fn record() -> impl Strategy<Value = JournalRecord> {
             let work = SharedWork { title: None, words: "true".to_owned(), around_idx };
             JournalRecord::Submitted { first, n_tasks, at_ms: 1, work, array_first: None }
         }),
+        (1..20_u64, 1..5_u64, 1..20_u64).prop_map(|(first, n_tasks, rules_first)| {
+            let work = SharedWork { title: None, words: "true".to_owned(), around_idx: 0 };
+            let failures = FailureRules { n_fails_max: Some(1), ..FailureRules::default() };
+            let rules = SubmissionRules { first: rules_first, last: rules_first + 9, failures };
+            let (at_ms, array_first) = (1, Some(first));
+            JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array_first, rules }
+        }),
+        (number.clone(), instance.clone(), 0..2_u64).prop_map(|(number, instance, delay_ms)| {
+            retried(number, Retry { n_failed: instance, instance, at_ms: 4, delay_ms })
+        }),
+        (number.clone(), instance.clone()).prop_map(|(n, instance)| failed(n, instance)),
+        (number.clone(), 0..4_u64, any::<bool>()).prop_map(|(first, n_failed, is_stopped)| {
+            let stopped_ms = is_stopped.then_some(6);
+            JournalRecord::ArrayFailures { first, n_failed, stopped_ms }
+        }),
         // A number may be redefined later, and two numbers may mean the same.
         (around_idx(), "[ab]").prop_map(|(idx, folder)| {
             let around = ExecContext::of(&Submission { folder, ..submission(1) });
@@ -286,14 +335,21 @@ fn histories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
 fn facts(book: &Book) -> String {
     let task = |(number, task): (u64, &Task)| {
         let n_lost = if task.is_over() { 0 } else { task.n_lost };
-        let state = (task.state, task.node(), task.instance, n_lost, task.is_uncertain);
+        let failed = if task.is_over() { Retry::default() } else { task.failed() };
+        let failed = (failed, task.is_delayed);
+        let state = (task.state, task.node(), task.instance, n_lost, task.is_uncertain, failed);
         let wished = task.is_cancel_requested && !task.is_over();
         let end = (wished, task.outcome().cloned(), task.output().cloned());
         let folder = &task.work.around.folder;
         format!("{number} {state:?} {end:?} {:?} {folder}\n", task.array_index())
     };
     let tasks = book.tasks_from(0).map(task).collect::<String>();
-    format!("{tasks}{:?} {} {}", book.leases, book.tasks().n_queued(), book.next)
+    // Of arrays without failures nothing is written down.
+    let array =
+        |(_, task): (u64, &Task)| book.tasks().arrays().get(task.work.rules.as_ref()).copied();
+    let arrays = book.tasks_from(0).filter_map(array).filter(|array| 0 < array.n_failed);
+    let arrays = arrays.collect::<Vec<_>>();
+    format!("{tasks}{:?} {} {} {arrays:?}", book.leases, book.tasks().n_queued(), book.next)
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use task_api::{
 };
 
 use super::node::Node;
-use super::task_view::TaskView;
+use super::task_view::{TaskView, stopped_sentence};
 use crate::book::{Note, NotedEvent, Task};
 use crate::interface::Now;
 
@@ -35,7 +35,7 @@ impl Explainer<'_> {
         };
         let (notes, n_dropped_steps) = task.notes();
         let mut steps = vec![HistoryEvent { at_ms: task.submitted_ms, what: TaskEvent::Submitted }];
-        steps.extend(notes.iter().map(|note| self.step(note)));
+        steps.extend(notes.iter().map(|note| self.step(note, task)));
         if let (Some(at_ms), Some(outcome), Some(node)) =
             (task.ended_ms(), task.outcome(), task.node())
         {
@@ -53,12 +53,17 @@ impl Explainer<'_> {
         Ok(DaemonAnswer::Explained { explanation })
     }
 
-    fn step(&self, note: &Note) -> HistoryEvent {
+    fn step(&self, note: &Note, task: &Task) -> HistoryEvent {
         let what = match &note.what {
             NotedEvent::Offered(to) => TaskEvent::Offered { to: self.node.name_of(*to) },
             NotedEvent::Moved(to) => TaskEvent::Moved { to: self.node.name_of(*to) },
             NotedEvent::Started(on) => TaskEvent::Started { on: self.node.name_of(*on) },
             NotedEvent::CancelWished => TaskEvent::CancelWished,
+            NotedEvent::Failed { n_failed, delay_ms, failure } => {
+                let what = TaskView(self.node).failure_sentence(*n_failed, failure, task);
+                let because = format!("{what}; tried again after {} s", seconds(*delay_ms));
+                TaskEvent::Back { because }
+            }
             NotedEvent::Back(reason) => {
                 let node = reason.node().map(|node| self.node.name_of(node));
                 TaskEvent::Back { because: reason.sentence(node.as_deref().unwrap_or("")) }
@@ -70,6 +75,7 @@ impl Explainer<'_> {
     fn because(&self, number: u64, task: &Task) -> Vec<String> {
         let node = task.node().map(|node| self.node.name_of(node)).unwrap_or_default();
         let sentences = match task.state {
+            TaskState::Queued if task.is_delayed => vec![self.why_it_is_delayed(task)],
             TaskState::Queued => self.why_it_waits(number),
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
             TaskState::Leased => self.why_it_is_away(number, task, &node),
@@ -78,15 +84,37 @@ impl Explainer<'_> {
                 let n_lost = task.work.around.limits.n_starts_max;
                 vec![format!(
                     "it was given up after {n_lost} of its starts were lost with the processes or \
-                     the node that kept them; submit it again with a higher `--retries`"
+                     the node that kept them; submit it again with a higher `--restarts`"
                 )]
             }
-            TaskState::Ended => vec![format!("it ended on `{node}`")],
+            TaskState::Ended => self.why_it_ended(task, &node),
         };
         let canceled = task.is_cancel_requested && !task.is_over();
         let wish =
             canceled.then_some("it is to be canceled, and ends as soon as its node hears of it");
         sentences.into_iter().chain(wish.map(str::to_owned)).collect()
+    }
+
+    fn why_it_is_delayed(&self, task: &Task) -> String {
+        let until = task.delayed_until().unwrap_or(self.now.moment);
+        let left_s = seconds(until.ms_since(self.now.moment));
+        let failed = TaskView(self.node).last_failure(task);
+        let failed = failed.unwrap_or_else(|| "an attempt failed".to_owned());
+        format!("{failed}; it is tried again in {left_s} s")
+    }
+
+    fn why_it_ended(&self, task: &Task, node: &str) -> Vec<String> {
+        let array = TaskView(self.node).stopped_array(task);
+        let canceled = task.outcome() == Some(&TaskOutcome::Canceled);
+        if let Some(array) = array.filter(|_| canceled) {
+            return vec![format!("it was canceled since {}", stopped_sentence(array))];
+        }
+        let n_failed = u64::from(task.failed().n_failed);
+        let all_failed = n_failed + 1 == task.n_attempts_max();
+        let failed = task.outcome().is_some_and(TaskOutcome::is_failure);
+        let last = (failed && 0 < n_failed && all_failed)
+            .then(|| format!("all {} attempts that `--retry` allows failed", n_failed + 1));
+        [format!("it ended on `{node}`")].into_iter().chain(last).collect()
     }
 
     fn why_it_waits(&self, number: u64) -> Vec<String> {
@@ -160,4 +188,9 @@ impl Explainer<'_> {
         }
         sentences
     }
+}
+
+/// Milliseconds as seconds, for users.
+fn seconds(ms: u64) -> String {
+    format!("{}", ms.div_ceil(100) as f64 / 10.0)
 }

@@ -247,7 +247,8 @@ pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, turn: &mut Turn<'_>) 
     let shares = ends.iter().map(|end| end.share).collect();
     for end in ends {
         let SharedEnd { share: InstanceId { number, instance }, .. } = end;
-        let waits = turn.node.book.task(number).is_some_and(Task::waits);
+        let task = turn.node.book.task(number);
+        let waits = task.is_some_and(|task| task.waits() && !task.has_failed(instance));
         // A task that was taken back and waits has been run after all.
         let counts = waits || may_be_lent(&turn.node.book, end.share);
         if !counts && turn.node.book.lease_of(from, end.share).is_none() {
@@ -262,7 +263,7 @@ pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, turn: &mut Turn<'_>) 
             ended_ms: end.ended_ms,
             output: end.output,
         };
-        turn.record(&JournalRecord::Ended(end));
+        turn.attempt_over(end);
     }
     turn.out.send(from, PeerMessage::Acknowledged(shares));
 }

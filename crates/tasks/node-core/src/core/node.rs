@@ -5,7 +5,7 @@ use crate::book::Book;
 use crate::interface::{Attempt, Measurement, Member, NodeId, Now, TaskKey, node_id};
 use balancing_policies::Policy;
 use std::collections::{BTreeMap, BTreeSet};
-use task_api::{NodeCounters, Presence};
+use task_api::{NodeCounters, Presence, TaskOutcome};
 
 /// Most shares in one message.
 pub(super) const N_SHARES_MAX: usize = 20_000;
@@ -78,6 +78,7 @@ impl CoreOptions {
 impl Node {
     pub(super) fn new(options: CoreOptions, began: Now, mut book: Book) -> Self {
         book.renew_all(began.moment);
+        book.tasks_mut().begin_delays(began.moment, began.unix_ms);
         Self {
             me: node_id(&options.name),
             options,
@@ -94,6 +95,17 @@ impl Node {
 
     pub(super) fn name_of(&self, node: NodeId) -> String {
         if node == self.me { self.options.name.clone() } else { self.peers.name_of(node) }
+    }
+
+    /// Counts what became of own tasks.
+    pub(super) fn count_outcome(&mut self, outcome: &TaskOutcome, n_tasks: u64) {
+        let counts = &mut self.counts;
+        let count = match outcome {
+            TaskOutcome::Canceled => &mut counts.n_canceled,
+            outcome if outcome.is_success() => &mut counts.n_succeeded,
+            _ => &mut counts.n_failed,
+        };
+        *count += n_tasks;
     }
 
     pub(super) fn attempt(&self, number: u64, instance: u32) -> Attempt {

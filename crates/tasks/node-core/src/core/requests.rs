@@ -99,15 +99,20 @@ impl Roles {
         turn: &mut Turn<'_>,
     ) -> Result<DaemonAnswer, String> {
         submission.check().map_err(|error| error.to_string())?;
+        self.check_room(submission.n_tasks(), turn)?;
+        Ok(DaemonAnswer::Submitted { tasks: turn.submit(submission) })
+    }
+
+    fn check_room(&self, n_tasks: u64, turn: &Turn<'_>) -> Result<(), String> {
         if self.stopping.is_some() {
             let name = &turn.node.options.name;
             return Err(format!("`{name}` is being stopped: submit to another node"));
         }
-        if !turn.node.book.has_room(submission.n_tasks()) {
+        if !turn.node.book.has_room(n_tasks) {
             let n_open = turn.node.book.n_open();
             return Err(format!("{n_open} tasks are still unfinished; wait until some have ended"));
         }
-        Ok(DaemonAnswer::Submitted { tasks: turn.submit(submission) })
+        Ok(())
     }
 
     /// Status of this node.

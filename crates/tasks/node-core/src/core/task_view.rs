@@ -1,9 +1,11 @@
 //! Tasks of a node, as its clients see them.
 
-use task_api::{DaemonAnswer, EndedTask, TaskFilter, TaskName, TaskRange, TaskState, TaskStatus};
+use task_api::{
+    DaemonAnswer, EndedTask, TaskFilter, TaskName, TaskOutcome, TaskRange, TaskState, TaskStatus,
+};
 
 use super::node::Node;
-use crate::book::Task;
+use crate::book::{ArrayFailures, Failure, NotedEvent, Task};
 
 /// Most tasks in one answer.
 const N_TASKS_MAX: usize = 1000;
@@ -39,7 +41,9 @@ impl TaskView<'_> {
         let mut tasks = Vec::<TaskStatus>::new();
         let is_all =
             matches!(filter.state, None | Some(TaskState::Ended)) && filter.title.is_none();
-        let past = (after == 0 && is_all).then(|| book.archive().summary(first, last, N_TASKS_MAX));
+        let holds = |outcome: &TaskOutcome| filter.outcome.is_none_or(|it| it.holds(outcome));
+        let past = (after == 0 && is_all)
+            .then(|| book.archive().summary((first, last), N_TASKS_MAX, holds));
         let past = past.filter(|past| 0 < past.n_tasks);
         let mut looked_at = None;
         for (n_looked_at, (number, task)) in book.tasks_from(first).enumerate() {
@@ -52,6 +56,9 @@ impl TaskView<'_> {
             looked_at = Some(number);
             let state_fits = filter.state.is_none_or(|state| state == task.state);
             let title = filter.title.as_deref();
+            if filter.outcome.is_some() && !task.outcome().is_some_and(holds) {
+                continue;
+            }
             if state_fits && title.is_none_or(|title| title == task.work.title()) {
                 tasks.push(self.status(number, task));
             }
@@ -71,6 +78,7 @@ impl TaskView<'_> {
             started_ms: task.started_ms(),
             ended_ms: task.ended_ms(),
             outcome: task.outcome().cloned(),
+            why: self.why(number, task),
         }
     }
 
@@ -86,6 +94,7 @@ impl TaskView<'_> {
                 outcome: self.0.book.archive().outcome(number)?,
                 output: None,
                 is_brief: true,
+                why: None,
             });
         };
         Some(EndedTask {
@@ -97,6 +106,58 @@ impl TaskView<'_> {
             outcome: task.outcome()?.clone(),
             output: task.output().filter(|_| with_output).cloned(),
             is_brief: false,
+            why: self.why(number, task),
         })
     }
+
+    /// Reason in one line why a task failed, was canceled, or is tried again.
+    fn why(self, number: u64, task: &Task) -> Option<String> {
+        match task.outcome() {
+            None => self.last_failure(task).filter(|_| task.waits()),
+            Some(TaskOutcome::Canceled) => self.stopped_array(task).map(stopped_sentence),
+            Some(TaskOutcome::Lost) => {
+                let n_starts = task.work.around.limits.n_starts_max;
+                Some(format!("its node was lost at {n_starts} of its starts"))
+            }
+            Some(TaskOutcome::NotStarted(sentence)) => Some(sentence.clone()),
+            Some(TaskOutcome::Exit(0)) => None,
+            Some(TaskOutcome::Exit(_) | TaskOutcome::Signal(_)) => {
+                let limits = &task.work.around.limits;
+                let files = limits.output_folder.as_deref();
+                let file =
+                    files.map(|dir| format!("see {dir}/{}.{number}.err", self.0.options.name));
+                file.or_else(|| task.output()?.last_line())
+            }
+        }
+    }
+
+    /// The last failure of a task that is tried again, in words.
+    pub(super) fn last_failure(self, task: &Task) -> Option<String> {
+        let failed = |event: &NotedEvent| match event {
+            NotedEvent::Failed { n_failed, failure, .. } => Some((*n_failed, failure.clone())),
+            _ => None,
+        };
+        let (n_failed, failure) =
+            task.notes().0.iter().rev().find_map(|note| failed(&note.what))?;
+        Some(self.failure_sentence(n_failed, &failure, task))
+    }
+
+    /// A failed attempt in words.
+    pub(super) fn failure_sentence(self, n_failed: u32, failure: &Failure, task: &Task) -> String {
+        let (node, n_max) = (self.0.name_of(failure.node), task.n_attempts_max());
+        format!("attempt {n_failed} of {n_max} failed on `{node}`: {}", failure.sentence())
+    }
+
+    /// The array of a canceled task, if the task was canceled because too many others had failed.
+    pub(super) fn stopped_array(self, task: &Task) -> Option<ArrayFailures> {
+        let array = *self.0.book.tasks().arrays().get(task.work.rules.as_ref())?;
+        let is_since = array.stopped_ms? <= task.ended_ms()?;
+        is_since.then_some(array)
+    }
+}
+
+/// Sentence about a task that was canceled with its array.
+pub(super) fn stopped_sentence(array: ArrayFailures) -> String {
+    let ArrayFailures { n_failed, n_fails_max, .. } = array;
+    format!("{n_failed} tasks of its array failed, and `--max-fails` allows {n_fails_max}")
 }

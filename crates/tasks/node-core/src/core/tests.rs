@@ -9,6 +9,7 @@ mod checks;
 mod holes;
 mod keeper;
 mod random;
+mod trouble;
 mod unit;
 mod world;
 
@@ -16,7 +17,8 @@ use balancing_policies::{Moment, Policy};
 use task_api::TaskOutcome;
 
 use random::Random;
-use world::{Trouble, World};
+use trouble::Trouble;
+use world::World;
 
 const POLICIES: [&str; 6] =
     ["subscription", "event", "on-demand", "power-of-two", "stealing", "forwarding"];
@@ -91,8 +93,28 @@ fn everything_at_once_does_no_harm() {
         n_keeper_deaths: 3,
         n_cancels: 6,
         n_holes: 0,
+        n_fails_of_1000: 0,
     };
     check(600..660, trouble);
+}
+
+#[test]
+fn attempts_that_fail_are_tried_again_and_none_runs_twice_at_once() {
+    check(900..912, Trouble { n_fails_of_1000: 300, ..Trouble::default() });
+    let trouble = Trouble {
+        n_lost_of_1000: 50,
+        n_late_of_1000: 30,
+        n_doubled_of_1000: 30,
+        n_fails_of_1000: 200,
+        n_cuts: 4,
+        n_kills: 6,
+        n_crashes: 3,
+        n_keeper_deaths: 2,
+        n_cancels: 4,
+        n_holes: 0,
+    };
+    check(912..936, trouble);
+    check(936..948, Trouble { n_cancels: 0, n_holes: 4, ..trouble });
 }
 
 /// Fault: with records lost from a damaged journal, a task ran on two nodes.

@@ -47,26 +47,38 @@ impl Turn<'_> {
         self.out.append(record);
         self.node.book.apply(record);
         match record {
-            JournalRecord::Ended(end) => self.node.ended.push((end.number, end.number)),
-            JournalRecord::Canceled { first, last, .. } => self.node.ended.push((*first, *last)),
-            // A task that was lost too often, or is to be canceled, does not wait again.
-            JournalRecord::Back { number, .. }
-                if self.node.book.task(*number).is_some_and(Task::is_over) =>
-            {
-                self.node.ended.push((*number, *number));
+            JournalRecord::Ended(end) => self.ended((end.number, end.number), &end.outcome),
+            JournalRecord::Canceled { first, last, .. } => {
+                self.ended((*first, *last), &TaskOutcome::Canceled);
             }
+            // A task that was lost too often, or is to be canceled, does not wait again.
+            JournalRecord::Back { number, .. } => {
+                let outcome = self.node.book.task(*number).and_then(Task::outcome).cloned();
+                if let Some(outcome) = outcome {
+                    self.ended((*number, *number), &outcome);
+                }
+            }
+            JournalRecord::Retried { .. } => self.node.counts.n_retried += 1,
             _ => {}
         }
     }
 
+    fn ended(&mut self, (first, last): (u64, u64), outcome: &TaskOutcome) {
+        self.node.ended.push((first, last));
+        self.node.count_outcome(outcome, last - first + 1);
+    }
+
     /// Accepts a checked submission; the tasks' names are on disk when the answer is sent.
     pub(super) fn submit(&mut self, submission: &Submission) -> TaskRange {
+        let records = self.node.book.records_of(submission, self.now.unix_ms);
+        self.submit_records(&records)
+    }
+
+    fn submit_records(&mut self, records: &[JournalRecord]) -> TaskRange {
         let first = self.node.book.next_number();
-        for record in self.node.book.records_of(submission, self.now.unix_ms) {
-            self.record(&record);
-        }
+        records.iter().for_each(|record| self.record(record));
         let last = self.node.book.next_number() - 1;
-        self.node.counts.n_submitted += submission.n_tasks();
+        self.node.counts.n_submitted += last - first + 1;
         TaskRange { home: self.node.options.name.clone(), first, last }
     }
 
@@ -155,7 +167,7 @@ impl Turn<'_> {
         let runs = task.state == TaskState::Running && task.instance == instance;
         // A task that ended while no daemon ran is queued in the book of the next one.
         let waits = (task.waits() || task.is_uncertain) && task.instance <= instance;
-        if !runs && !waits {
+        if !runs && !waits || task.has_failed(instance) {
             return;
         }
         match ended.end.outcome() {
@@ -171,7 +183,7 @@ impl Turn<'_> {
                     ended_ms: ended.ended_ms,
                     output: ended.output,
                 };
-                self.record(&JournalRecord::Ended(end));
+                self.attempt_over(end);
             }
             None => {
                 let reason = self.why_back(ended.end);

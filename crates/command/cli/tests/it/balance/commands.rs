@@ -38,8 +38,7 @@ fn an_array_has_an_index_for_each_task_and_one_code() {
     let mut lines: Vec<_> = said.output.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["10", "11", "12", "13", "14", "15"]);
-    for part in ["alpha.4: exit 1 on alpha", "6 of 6 tasks ended in ", "1 of them without success"]
-    {
+    for part in ["alpha.4: exit 1 on alpha", "6 of 6 tasks ended in ", "1 failed"] {
         said.check_errors(1, part);
     }
     let lines = node.lines(&["submit", "--wait", "--json", "--array", "1-3", "--", "true"]);
@@ -169,6 +168,8 @@ fn what_cannot_be_is_said_with_a_remedy() {
     check("explain alpha", 2, "`alpha` is not a task name; write `NODE.NUMBER`");
     check("submit", 2, "<COMMAND>");
     check("submit --array 5-2 -- true", 2, "the array `5-2` is not valid");
+    check("submit --max-fails 5 -- true", 2, "--array");
+    check("submit --retry 1 --retry-delay 301 -- true", 2, "from 0 to 300");
     check("submit --array 5 -- true", 2, "write the first and the last index: 1-1000");
     check("submit --env X -- true", 2, "write NAME=VALUE");
     check("submit --cwd nowhere -- true", 2, "there is no folder `nowhere` for `--cwd`");

@@ -154,6 +154,12 @@ impl Daemon<'_> {
         }
     }
 
+    /// Kills the daemon and its keeper, whose guard ends the tasks.
+    pub(super) fn kill_with_keeper(&mut self) {
+        self.kill();
+        end_keeper(&self.state());
+    }
+
     /// Waits for the daemon's end; returns its exit code.
     #[track_caller]
     pub(super) fn ended(&mut self) -> Option<i32> {

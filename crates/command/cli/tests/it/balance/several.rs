@@ -47,6 +47,25 @@ fn tasks_of_one_node_run_on_all() {
 }
 
 #[test]
+fn what_fails_elsewhere_is_tried_again_by_its_home() {
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &[]);
+    // A command that names the task, so that two attempts at one task at the same time would be seen.
+    let script = "mkdir $SINTONIA_TASK || exit 9; sleep 0.2; rmdir $SINTONIA_TASK; test $SINTONIA_INSTANCE -gt 1";
+    let words =
+        ["submit", "--wait", "--json", "--array", "1-12", "--retry", "9", "--retry-delay", "0"];
+    let ended = nodes[0].lines(&[&words[..], &["--", "sh", "-c", script]].concat());
+    assert!(ended[1..].iter().all(|task| task["outcome"]["exit"] == 0), "{ended:?}");
+    let counts = |node: &Daemon<'_>, name: &str| {
+        let nodes = node.json(&["nodes", "--json"]);
+        let counts = |node: &serde_json::Value| node["counts"][name].as_u64().unwrap_or(0);
+        nodes.as_array().unwrap().iter().map(counts).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&nodes[1], "n_succeeded"), [12, 0, 0], "its home counts");
+    assert_eq!(counts(&nodes[1], "n_retried"), [12, 0, 0]);
+}
+
+#[test]
 fn any_node_answers_for_all() {
     let cluster = TestCluster::new();
     let nodes = three(&cluster, &["--policy", "event", "--domain", "overlapping:2:1"]);

@@ -13,7 +13,7 @@ impl World {
         let begin = self.random.below(records.len());
         let end = records.len().min(begin + 1 + self.random.below(5));
         let is_twice = |record: &JournalRecord| {
-            matches!(record, JournalRecord::Submitted { .. } | JournalRecord::Around { .. })
+            0 < record.n_submitted() || matches!(record, JournalRecord::Around { .. })
         };
         let hole = records.splice(begin..end, []).collect::<Vec<_>>();
         let kept = hole.into_iter().filter(is_twice);

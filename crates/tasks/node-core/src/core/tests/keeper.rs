@@ -24,6 +24,7 @@ pub(super) struct Process {
     lease_until: Option<Moment>,
     killed: Option<Killed>,
     started_ms: u64,
+    code: i32,
 }
 
 impl Keeper {
@@ -32,7 +33,7 @@ impl Keeper {
         &mut self,
         order: KeeperOrder,
         now_ms: u64,
-        lasts_ms: u64,
+        (lasts_ms, code): (u64, i32),
     ) -> Option<TaskKey> {
         match order {
             KeeperOrder::Start(job) => {
@@ -41,6 +42,7 @@ impl Keeper {
                     lease_until: job.lease_until,
                     killed: None,
                     started_ms: now_ms,
+                    code,
                 };
                 assert!(job.work.command().eq(["true"]), "the work has come along");
                 assert_eq!(job.n_at_once, None, "its tasks are not short");
@@ -79,7 +81,7 @@ impl Keeper {
                 let end = match process.killed {
                     Some(killed) => AttemptEnd::Killed(killed),
                     None if lease_out(&process) => AttemptEnd::Killed(Killed::LeaseOut),
-                    None => AttemptEnd::Exit(0),
+                    None => AttemptEnd::Exit(process.code),
                 };
                 let (started_ms, ended_ms) = (process.started_ms, now_ms);
                 EndedAttempt { attempt, end, started_ms, ended_ms, output: Output::default() }

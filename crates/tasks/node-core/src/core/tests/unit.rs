@@ -2,6 +2,7 @@
 
 mod ahead;
 mod asking;
+mod failing;
 mod kept;
 mod lost;
 mod uncertain;
@@ -16,7 +17,7 @@ use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
     AttemptEnd, ClientId, CoreEvent, CoreTimer, EndedAttempt, Job, KeeperEvent, KeeperOrder,
-    Member, NodeId, Now, Out, PeerMessage, node_id,
+    Member, NodeId, Now, Out, PeerMessage, SharedEnd, node_id,
 };
 
 /// All actions of the core.

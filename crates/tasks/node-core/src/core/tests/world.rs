@@ -3,6 +3,7 @@
 use super::acts::{Act, Acts};
 use super::keeper::Keeper;
 use super::random::Random;
+use super::trouble::Trouble;
 use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
@@ -13,23 +14,6 @@ use std::collections::BTreeSet;
 use task_api::{
     ArrayRange, ClientRequest, DaemonAnswer, Presence, Submission, TaskLimits, TaskRange,
 };
-
-/// Failures of the world.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trouble {
-    pub(super) n_lost_of_1000: u64,
-    pub(super) n_late_of_1000: u64,
-    pub(super) n_doubled_of_1000: u64,
-    pub(super) n_cuts: usize,
-    /// Daemons that are killed, while their keepers go on.
-    pub(super) n_kills: usize,
-    /// Machines that go down: daemon, keeper, tasks, and everything that was not on disk are lost.
-    pub(super) n_crashes: usize,
-    pub(super) n_keeper_deaths: usize,
-    pub(super) n_cancels: usize,
-    /// Journals that are damaged while the daemon is down.
-    pub(super) n_holes: usize,
-}
 
 #[derive(Default)]
 pub(super) struct Node {
@@ -153,6 +137,7 @@ impl World {
             folder: "/".to_owned(),
             array: Some(ArrayRange { first: 1, last: n_tasks }),
             limits: TaskLimits { n_starts_max: 1000, ..TaskLimits::default() },
+            failures: self.trouble.failures(),
             ..Submission::default()
         };
         self.event(
@@ -297,7 +282,9 @@ impl World {
         node.timers.extend(acts.timers);
         for order in acts.orders {
             let lasts_ms = self.random.between(1, 4_000);
-            let started = self.nodes[idx].keeper.order(order, self.now_ms, lasts_ms);
+            let n_fails = self.trouble.n_fails_of_1000;
+            let code = i32::from(0 < n_fails && self.random.happens(n_fails));
+            let started = self.nodes[idx].keeper.order(order, self.now_ms, (lasts_ms, code));
             if let Some(task) = started {
                 self.n_starts += 1;
                 let runs = self.nodes.iter().map(|node| {
@@ -314,7 +301,7 @@ impl World {
             Act::Answer(DaemonAnswer::Submitted { tasks }) => self.promised.push(tasks),
             Act::Answer(_) => {}
             Act::Forget(order) => {
-                self.nodes[idx].keeper.order(order, self.now_ms, 0);
+                self.nodes[idx].keeper.order(order, self.now_ms, (0, 0));
             }
             Act::Send(to, message) => self.post(idx, to, message),
         }

@@ -1,11 +1,11 @@
 //! Whatever happens to the bytes, only what was written is read, and whole records are read.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{Output, OutputText, TaskOutcome};
+use task_api::{FailureRules, Output, OutputText, TaskOutcome};
 
 use super::*;
-use node_core::book::{EndRecord, Note, NotedEvent, Reason};
-use node_core::interface::{NodeId, SharedWork};
+use node_core::book::{BookLimits, EndRecord, Failure, Note, NotedEvent, Reason, Retry};
+use node_core::interface::{NodeId, SharedWork, SubmissionRules, node_id};
 
 fn record() -> impl Strategy<Value = JournalRecord> {
     let end = (any::<u64>(), any::<i32>(), vec(any::<u8>(), 0..30));
@@ -16,6 +16,27 @@ fn record() -> impl Strategy<Value = JournalRecord> {
             at_ms: 9,
             work: SharedWork { title: None, words, around_idx: 0 },
             array_first: Some(1),
+        }),
+        (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(first, n_retries_max, delay_ms)| {
+            let n_fails_max = Some(3);
+            let failures = FailureRules { n_retries_max, retry_delay_ms: delay_ms, n_fails_max };
+            JournalRecord::SubmittedWith {
+                first,
+                n_tasks: 3,
+                at_ms: 9,
+                work: SharedWork { title: None, words: "true".to_owned(), around_idx: 0 },
+                array_first: Some(1),
+                rules: SubmissionRules { first, last: 3, failures },
+            }
+        }),
+        (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, n_failed, line)| {
+            let retry = Retry { n_failed, instance: 1, at_ms: 5, delay_ms: 6 };
+            let outcome = TaskOutcome::Signal(9);
+            let failure = Some(Failure { node: NodeId(9), outcome, last_line: line.into() });
+            JournalRecord::Retried { number, retry, failure }
+        }),
+        (any::<u64>(), any::<Option<u64>>()).prop_map(|(first, stopped_ms)| {
+            JournalRecord::ArrayFailures { first, n_failed: 4, stopped_ms }
         }),
         end.prop_map(|(number, code, bytes)| JournalRecord::Ended(EndRecord {
             number,
@@ -55,6 +76,7 @@ fn bytes_of(records: &[JournalRecord]) -> Vec<u8> {
     bytes
 }
 
+#[track_caller]
 fn records_of(bytes: &[u8]) -> (Vec<JournalRecord>, JournalSummary) {
     let mut records = Vec::new();
     let contents = read(bytes, "alpha", |entry| match entry {
@@ -107,6 +129,25 @@ proptest! {
         prop_assert_eq!(found, expected);
         prop_assert!(contents.has_holes || contents.tail.is_some());
     }
+}
+
+/// A journal from before tasks could be tried again: new kinds of records are behind those that it has.
+#[test]
+fn a_journal_without_retries_is_read() {
+    let sample = include_bytes!("../../../tests/samples/journal-v3");
+    let (records, contents) = records_of(sample);
+    assert_eq!((contents.tail, contents.has_holes, contents.number_max), (None, false, 5));
+    let mut book = Book::new(node_id("alpha"), BookLimits::default());
+    records.iter().for_each(|record| book.apply(record));
+    let outcome = |number| book.task(number).unwrap().outcome().cloned();
+    let exit = |code| Some(TaskOutcome::Exit(code));
+    let expected = [exit(1), exit(0), exit(1), Some(TaskOutcome::Canceled), None];
+    assert_eq!([1, 2, 3, 4, 5].map(outcome), expected);
+    let first = book.task(1).unwrap();
+    assert_eq!(first.output().unwrap().last_line().unwrap(), "no such file");
+    assert_eq!((first.work.rules, first.failed()), (None, Retry::default()));
+    let limits = &book.task(4).unwrap().work.around.limits;
+    assert_eq!(limits.n_starts_max, 4, "three restarts, called `--retries` then");
 }
 
 #[test]

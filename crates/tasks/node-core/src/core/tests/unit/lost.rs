@@ -49,6 +49,7 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
         ended_ms: 1,
         output: None,
         is_brief: false,
+        why: None,
     };
     let answer = DaemonAnswer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
     rig.hear(PeerMessage::Answer { ask, answer });
