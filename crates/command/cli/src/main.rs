@@ -85,6 +85,7 @@ subcommands! {
     Nodes => task_client::nodes if "full",
     Tasks => task_client::tasks if "full",
     Cancel => task_client::cancel if "full",
+    Rerun => task_client::rerun if "full",
     Explain => task_client::explain if "full",
     #[command(hide = true)]
     ExperimentRun => campaign::run_command if "full",

@@ -1,4 +1,4 @@
-//! `sintonia node`, `submit`, `nodes`, `tasks`, `cancel` and `explain`: starts the daemon of a node, and asks it.
+//! `sintonia node`, `submit`, `nodes`, `tasks`, `cancel`, `rerun` and `explain`: starts the daemon of a node, and asks it.
 //!
 //! # Not here
 //! The daemon itself (`node-daemon`), pages and tables of nodes and tasks (`report`).
@@ -14,6 +14,7 @@ mod location;
 pub mod node;
 pub mod nodes;
 mod requests;
+pub mod rerun;
 pub mod submit;
 mod submitted;
 pub mod tasks;

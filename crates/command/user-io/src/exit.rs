@@ -28,12 +28,12 @@ Exit codes:
              names file and line
   106        of `resize`: the program keeps its size; the message says why
   107        of `resize`: there is no such job, or it has ended
-  108        of `submit`, `nodes`, `tasks`, `cancel`, `explain`, `node`: no daemon answers, or it
-             cannot start
+  108        of `submit`, `nodes`, `tasks`, `cancel`, `rerun`, `explain`, `node`: no daemon answers,
+             or it cannot start
   109        of the same: the daemon refuses; the message says why
-             of `submit --wait` and `tasks --wait`: the task's own code, 128 + N when signal N ended
-             it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
-             ended with 0, else 1
+             of `submit`, `rerun` and `tasks` with `--wait`: the task's own code, 128 + N when signal
+             N ended it, 127 when it could not be started, 130 when it was canceled; of an array 0
+             when all ended with 0, else 1
   110        internal error; the message says where";
 
 /// Kind of a failure, with its exit code: the context of an error, or an error together with its reason.

@@ -27,6 +27,6 @@ pub use history::{Explanation, HistoryEvent, TaskEvent};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
 pub use node::{NodeCounters, NodeLoadState, NodeStatus, Presence};
 pub use output::{Output, OutputText};
-pub use protocol::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION, TaskFilter};
+pub use protocol::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION, RerunSelection, TaskFilter};
 pub use submission::{ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits};
 pub use task::{EndedTask, OutcomeFilter, TaskOutcome, TaskState, TaskStatus};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     EndedTask, Explanation, NodeStatus, OutcomeFilter, OutcomeSummary, Submission, TaskName,
-    TaskRange, TaskState, TaskStatus,
+    TaskOutcome, TaskRange, TaskState, TaskStatus,
 };
 
 /// Version of these messages; a daemon refuses clients of another version.
@@ -58,6 +58,14 @@ pub enum ClientRequest {
         /// Names of the tasks.
         tasks: TaskRange,
     },
+    /// Submits ended tasks again, as new ones with the same command, folder, variables, limits and array index.
+    /// Answered by [`DaemonAnswer::Submitted`], with consecutive names in the order of the old ones.
+    Rerun {
+        /// Names of the tasks.
+        tasks: TaskRange,
+        /// Ended tasks among them that are submitted again.
+        which: RerunSelection,
+    },
     /// Asks for the reasons of a task's state. Answered by [`DaemonAnswer::Explained`].
     Explain {
         /// Name of the task.
@@ -89,6 +97,29 @@ pub struct TaskFilter {
     /// Title of the tasks: [`TaskStatus::title`].
     #[serde(default)]
     pub title: Option<String>,
+}
+
+/// Ended tasks that are submitted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RerunSelection {
+    /// Those that failed.
+    Failed,
+    /// Those that failed or were canceled.
+    Unsuccessful,
+    /// All that ended.
+    All,
+}
+
+impl RerunSelection {
+    /// Returns whether tasks with this outcome are submitted again.
+    pub fn holds(self, outcome: &TaskOutcome) -> bool {
+        match self {
+            Self::Failed => outcome.is_failure(),
+            Self::Unsuccessful => !outcome.is_success(),
+            Self::All => true,
+        }
+    }
 }
 
 /// Message from a daemon to its client.
@@ -156,7 +187,9 @@ impl ClientRequest {
     /// Node that has to answer, where it need not be the node that is asked.
     pub fn home(&self) -> Option<&str> {
         match self {
-            Self::Wait { tasks, .. } | Self::Cancel { tasks } => Some(&tasks.home),
+            Self::Wait { tasks, .. } | Self::Cancel { tasks } | Self::Rerun { tasks, .. } => {
+                Some(&tasks.home)
+            }
             Self::Result { task } | Self::Explain { task } => Some(&task.home),
             Self::Tasks { filter, .. } => {
                 filter.home.as_deref().or(filter.tasks.as_ref().map(|tasks| tasks.home.as_str()))
@@ -199,6 +232,13 @@ mod tests {
                 filter: TaskFilter { state: Some(TaskState::Running), ..TaskFilter::default() },
                 after: None,
                 n_max: 10,
+            },
+        );
+        check(
+            r#"{"request":"rerun","tasks":"alpha.3-9","which":"failed"}"#,
+            &ClientRequest::Rerun {
+                tasks: "alpha.3-9".parse().unwrap(),
+                which: RerunSelection::Failed,
             },
         );
         check(

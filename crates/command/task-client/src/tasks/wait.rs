@@ -73,13 +73,15 @@ impl Wait<'_> {
         Ok(tally.code())
     }
 
-    /// Command that shows the tasks that failed.
+    /// Commands that show the tasks that failed, and run them again.
     fn remedy(&self, tally: &Tally) -> String {
         if tally.n_failed == 0 {
             return String::new();
         }
         let (tasks, words) = (&self.tasks, self.location.words("--node"));
-        format!("; `sintonia tasks {tasks} --failed{words}` says why")
+        format!(
+            "; `sintonia tasks {tasks} --failed{words}` says why, `sintonia rerun {tasks}{words}` runs them again"
+        )
     }
 
     /// Receives the ends of all tasks; returns the error if the connection ended before.

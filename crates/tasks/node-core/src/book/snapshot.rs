@@ -112,7 +112,7 @@ fn write_state(
 /// Writes the record of an array twice, with another record between, so that one damaged spot does not lose it. The
 /// record between is one that others depend on too, such as the surroundings. Reading either of them again changes
 /// nothing.
-fn twice_if_many(
+pub(super) fn twice_if_many(
     submitted: &JournalRecord,
     between: &JournalRecord,
     mut write: impl FnMut(&JournalRecord),
@@ -135,15 +135,15 @@ fn write_history(number: u64, task: &Task, write: &mut impl FnMut(&JournalRecord
 /// Consecutive tasks of one submission.
 #[derive(Default)]
 pub(super) struct TaskRun {
-    first: u64,
-    n_tasks: u64,
-    at_ms: u64,
-    array_first: Option<u64>,
-    work: Option<Arc<Work>>,
+    pub(super) first: u64,
+    pub(super) n_tasks: u64,
+    pub(super) at_ms: u64,
+    pub(super) array_first: Option<u64>,
+    pub(super) work: Option<Arc<Work>>,
 }
 
 impl TaskRun {
-    fn of(number: u64, task: &Task) -> Self {
+    pub(super) fn of(number: u64, task: &Task) -> Self {
         Self {
             first: number,
             n_tasks: 1,
@@ -154,7 +154,7 @@ impl TaskRun {
     }
 
     /// Adds the task to the run, if it is the next one of the same submission.
-    fn takes(&mut self, number: u64, task: &Task) -> bool {
+    pub(super) fn takes(&mut self, number: u64, task: &Task) -> bool {
         let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, &task.work));
         let index = self.array_first.map(|index| index.saturating_add(self.n_tasks));
         let fits = same_work
@@ -165,7 +165,7 @@ impl TaskRun {
     }
 
     /// Record that submits the run.
-    fn record(&self, work: SharedWork, rules: Option<SubmissionRules>) -> JournalRecord {
+    pub(super) fn record(&self, work: SharedWork, rules: Option<SubmissionRules>) -> JournalRecord {
         let &Self { first, n_tasks, at_ms, array_first, .. } = self;
         match rules {
             Some(rules) => {
@@ -195,7 +195,7 @@ impl TaskRun {
 }
 
 /// Work as it is written.
-fn shared(work: &Work, around_idx: u32) -> SharedWork {
+pub(super) fn shared(work: &Work, around_idx: u32) -> SharedWork {
     SharedWork {
         title: work.title.as_deref().map(str::to_owned),
         words: work.words().to_owned(),

@@ -32,6 +32,8 @@ struct Relay {
     /// Incarnation of the daemon that was asked: another one does not know the question.
     incarnation: u64,
     since: Moment,
+    /// True if the question submits tasks: asked twice, it would submit them twice.
+    submits: bool,
     /// State of a question whose answer may take as long as tasks do.
     waiting: Option<Waiting>,
 }
@@ -60,7 +62,8 @@ impl Relaying {
         let since = turn.now.moment;
         let takes_long = matches!(request, ClientRequest::Wait { .. });
         let waiting = takes_long.then(|| Waiting::new(request.clone(), since));
-        let relay = Relay { client, to, incarnation, since, waiting };
+        let submits = matches!(request, ClientRequest::Rerun { .. });
+        let relay = Relay { client, to, incarnation, since, submits, waiting };
         self.open.insert(ask, relay);
         turn.out.send(to, PeerMessage::Ask { ask, request });
     }
@@ -170,7 +173,14 @@ impl Relaying {
     fn end(&mut self, asks: Vec<u64>, why: &str, turn: &mut Turn<'_>) {
         for ask in asks {
             if let Some(relay) = self.open.remove(&ask) {
-                let sentence = format!("`{}` {why}; try again", turn.node.peers.name_of(relay.to));
+                let node = turn.node.peers.name_of(relay.to);
+                let remedy = match relay.submits {
+                    true => format!(
+                        "see whether it submitted the tasks before you try again: `sintonia tasks --home {node}`"
+                    ),
+                    false => "try again".to_owned(),
+                };
+                let sentence = format!("`{node}` {why}; {remedy}");
                 turn.refuse(Asker::Client(relay.client), sentence);
             }
         }

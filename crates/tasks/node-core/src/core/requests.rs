@@ -3,7 +3,7 @@
 use balancing_policies::LoadState;
 use task_api::{
     ClientRequest, DaemonAnswer, NodeCounters, NodeLoadState, NodeStatus, PROTOCOL_VERSION,
-    Presence, Submission, TaskRange,
+    Presence, RerunSelection, Submission, TaskRange,
 };
 
 use super::Roles;
@@ -12,6 +12,7 @@ use super::node::{Node, count};
 use super::task_view::TaskView;
 use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
+use crate::book::RerunTasks;
 use crate::interface::{ClientId, Now};
 
 impl Roles {
@@ -38,6 +39,7 @@ impl Roles {
             | ClientRequest::Tasks { .. }
             | ClientRequest::Result { .. }
             | ClientRequest::Cancel { .. }
+            | ClientRequest::Rerun { .. }
             | ClientRequest::Explain { .. } => self.on_request(asker, request, turn),
             _ => turn.refuse(asker, "this is not asked of another node".to_owned()),
         }
@@ -79,6 +81,10 @@ impl Roles {
                 let known = view.known(&tasks);
                 known.map(|()| DaemonAnswer::Canceled { n_tasks: turn.cancel(&tasks) })
             }
+            ClientRequest::Rerun { tasks, which } => {
+                let known = view.known(&tasks);
+                known.and_then(|()| self.take_rerun(&tasks, which, turn))
+            }
             ClientRequest::Explain { task } => view.known(&task.alone()).and_then(|()| {
                 let (node, balance) = (&*turn.node, &self.balance);
                 let status = self.status(node, turn.now);
@@ -101,6 +107,32 @@ impl Roles {
         submission.check().map_err(|error| error.to_string())?;
         self.check_room(submission.n_tasks(), turn)?;
         Ok(DaemonAnswer::Submitted { tasks: turn.submit(submission) })
+    }
+
+    fn take_rerun(
+        &mut self,
+        tasks: &TaskRange,
+        which: RerunSelection,
+        turn: &mut Turn<'_>,
+    ) -> Result<DaemonAnswer, String> {
+        let found = RerunTasks::of(&turn.node.book, tasks.first..=tasks.last, which);
+        if let Some(number) = found.first_forgotten {
+            let (n, home) = (found.n_forgotten, &tasks.home);
+            return Err(format!(
+                "of {n} of these tasks, the first of them `{home}.{number}`, only the outcome is kept, not the command: \
+                 submit them again by `submit`, and name the others in smaller ranges; `node start --keep-tasks N` keeps more"
+            ));
+        }
+        if found.numbers.is_empty() {
+            let (what, more) = match which {
+                RerunSelection::Failed => ("failed", "; `--canceled` and `--all` take more"),
+                RerunSelection::Unsuccessful => ("failed or was canceled", "; `--all` takes more"),
+                RerunSelection::All => ("has ended", ""),
+            };
+            return Err(format!("no task of `{tasks}` {what}{more}"));
+        }
+        self.check_room(found.numbers.len() as u64, turn)?;
+        Ok(DaemonAnswer::Submitted { tasks: turn.submit_again(&found) })
     }
 
     fn check_room(&self, n_tasks: u64, turn: &Turn<'_>) -> Result<(), String> {

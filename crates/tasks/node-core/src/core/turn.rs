@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use task_api::{DaemonAnswer, Submission, TaskOutcome, TaskRange, TaskState};
 
 use super::node::{N_SHARES_MAX, Node};
-use crate::book::{EndRecord, JournalRecord, Reason, Task};
+use crate::book::{EndRecord, JournalRecord, Reason, RerunTasks, Task};
 use crate::interface::{
     Attempt, AttemptEnd, ClientId, EndedAttempt, InstanceId, Job, Killed, NodeId, Now, Out,
     PeerMessage, RunningAttempt, TaskKey,
@@ -71,6 +71,12 @@ impl Turn<'_> {
     /// Accepts a checked submission; the tasks' names are on disk when the answer is sent.
     pub(super) fn submit(&mut self, submission: &Submission) -> TaskRange {
         let records = self.node.book.records_of(submission, self.now.unix_ms);
+        self.submit_records(&records)
+    }
+
+    /// Submits ended tasks again.
+    pub(super) fn submit_again(&mut self, tasks: &RerunTasks) -> TaskRange {
+        let records = tasks.records(&self.node.book, self.now.unix_ms);
         self.submit_records(&records)
     }
 

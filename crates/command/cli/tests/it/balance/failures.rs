@@ -1,5 +1,5 @@
-//! Tests of tasks that fail, on real daemons: counted and listed with their reasons, tried again, and the end of their
-//! array.
+//! Tests of tasks that fail, on real daemons: counted and listed with their reasons, tried again, the end of their
+//! array, and run again on request.
 
 use super::daemon::{Daemon, TestCluster};
 use super::web::get;
@@ -24,6 +24,7 @@ fn failures_are_counted_wherever_one_looks() {
     let said = node.run(&["submit", "--wait", "--array", "1-5", "--", "sh", "-c", EVEN_FAIL]);
     said.check_errors(1, "5 of 5 tasks ended in ");
     said.check_errors(1, ", 2 failed; `sintonia tasks alpha.1-5 --failed");
+    said.check_errors(1, "`sintonia rerun alpha.1-5");
     node.said(&["submit", "--array", "1-9", "--", "sleep", "1000"]);
     assert_eq!(node.said(&["cancel", "--all"]), "9 tasks are ended\n");
     node.run(&["tasks", "alpha.6-14", "--wait"]).check_errors(1, ", 9 canceled\n");
@@ -133,9 +134,34 @@ fn an_array_ends_when_too_many_of_its_tasks_failed() {
     assert_eq!(canceled[9]["why"], "3 tasks of its array failed, and `--max-fails` allows 2");
 }
 
+#[test]
+fn tasks_run_again_with_their_indices() {
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &[]);
+    let script = "echo $X $SINTONIA_ARRAY_INDEX; test -e gate -o $SINTONIA_ARRAY_INDEX -lt 12 \
+                  -o $SINTONIA_ARRAY_INDEX = 13";
+    let words =
+        ["submit", "--wait", "--quiet", "--array", "10-15", "--env", "X=7", "--name", "sweep"];
+    node.run(&[&words[..], &["--", "sh", "-c", script]].concat()).check_errors(1, ", 3 failed");
+    std::fs::write(cluster.path("gate"), "").unwrap();
+    assert_eq!(node.said(&["rerun", "alpha.1-6"]), "alpha.7-9\n");
+    node.run(&["tasks", "alpha.7-9", "--wait"]).check_errors(0, "all with exit code 0");
+    let again = node.lines(&["tasks", "alpha.7-9", "--json"]);
+    let indices: Vec<_> = again.iter().map(|task| task["array_index"].as_u64()).collect();
+    assert_eq!(indices, [12, 14, 15].map(Some));
+    assert!(again.iter().all(|task| task["title"] == "sweep"));
+    let again = node.run(&["rerun", "alpha.3", "--wait"]);
+    again.check_output(0, "7 12\n");
+    let lines = node.lines(&["rerun", "alpha.1-2", "--all", "--wait", "--json"]);
+    assert_eq!((lines.len(), lines[0]["tasks"].as_str()), (3, Some("alpha.11-12")));
+    let nothing = "no task of `alpha.1` failed; `--canceled` and `--all` take more";
+    node.run(&["rerun", "alpha.1"]).check_errors(109, nothing);
+    node.run(&["rerun", "alpha.99"]).check_errors(109, "`alpha.99` was not submitted");
+}
+
 /// Tasks that were lost too often have failed, and the name of the option before `--restarts` goes on.
 #[test]
-fn tasks_that_were_lost_have_failed() {
+fn tasks_that_were_lost_run_again_on_request() {
     let cluster = TestCluster::new();
     let mut node = cluster.start("alpha", &["--keep-tasks", "2"]);
     node.said(&["submit", "--retries", "0", "--", "sh", "-c", "test -e gate || sleep 1000"]);
@@ -147,4 +173,11 @@ fn tasks_that_were_lost_have_failed() {
     assert!(failed.contains("lost too often"), "{failed}");
     let counts = node.json(&["nodes", "--json"])[0]["counts"].clone();
     assert_eq!(["n_failed", "n_lost"].map(|name| counts[name].as_u64()), [1, 1].map(Some));
+    std::fs::write(cluster.path("gate"), "").unwrap();
+    let again = node.said(&["rerun", "alpha.1"]);
+    assert_eq!(node.run(&["tasks", again.trim(), "--wait"]).code, Some(0));
+    node.said(&["submit", "--wait", "--quiet", "--array", "1-2", "--", "true"]);
+    let said = node.run(&["rerun", "alpha.1"]);
+    said.check_errors(109, "only the outcome is kept, not the command");
+    said.check_errors(109, "`node start --keep-tasks N` keeps more");
 }

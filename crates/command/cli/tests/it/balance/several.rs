@@ -63,6 +63,9 @@ fn what_fails_elsewhere_is_tried_again_by_its_home() {
     };
     assert_eq!(counts(&nodes[1], "n_succeeded"), [12, 0, 0], "its home counts");
     assert_eq!(counts(&nodes[1], "n_retried"), [12, 0, 0]);
+    let lines = nodes[2].lines(&["rerun", "alpha.3-4", "--all", "--json"]);
+    assert_eq!(lines[0]["tasks"].as_str(), Some("alpha.13-14"));
+    assert_eq!(nodes[1].run(&["tasks", "alpha.13-14", "--wait"]).code, Some(0));
 }
 
 #[test]

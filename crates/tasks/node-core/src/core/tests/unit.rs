@@ -5,6 +5,7 @@ mod asking;
 mod failing;
 mod kept;
 mod lost;
+mod rerun;
 mod uncertain;
 
 use balancing_policies::Moment;
