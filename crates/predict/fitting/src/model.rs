@@ -8,6 +8,7 @@
 //! - `low <= value <= high`; all three are positive where all measurements were.
 //! - A written model is read back equal.
 
+mod deviations;
 mod point_estimate;
 mod warning;
 

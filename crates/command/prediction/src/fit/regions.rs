@@ -42,11 +42,16 @@ pub(super) fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitte
     };
     let mut models: Vec<_> = order.iter().map(|_| None).collect();
     thread::scope(|scope| {
-        for _ in 0..n_threads {
+        let fit_some = &fit_some;
+        let start = |_: &usize| {
             let sender = sender.clone();
-            scope.spawn(|| fit_some(sender));
+            thread::Builder::new().spawn_scoped(scope, move || fit_some(sender)).is_ok()
+        };
+        match (0..n_threads).filter(start).count() {
+            // The system gives no thread: this one does it all.
+            0 => fit_some(sender),
+            _ => drop(sender),
         }
-        drop(sender);
         let (began, mut progress) = (Instant::now(), ProgressLine::every(PROGRESS_EVERY));
         for (n_done, (idx, model)) in (1..).zip(&found) {
             models[idx] = Some(model);
