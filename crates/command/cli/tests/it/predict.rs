@@ -103,7 +103,7 @@ fn the_best_number_of_processes_is_found() {
         object(&sandbox(), &words)["best"][0].clone()
     };
     assert_eq!(best("")["best"], 32);
-    assert_eq!(best("--target-time 205")["best"], 10);
+    assert_eq!(best("--target-time 205.1")["best"], 10);
     let efficient = best("--efficiency 0.95 --cost");
     assert_eq!(efficient["best"], 22, "{efficient}");
     let hours = 22.0 * (2000.0 / 22.0 + 5.0) / 3600.0;
