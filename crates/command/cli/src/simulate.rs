@@ -18,7 +18,7 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    Balance(balance::BalanceOptions),
+    Balance(Box<balance::BalanceOptions>),
     Chunking(chunking::ChunkingOptions),
 }
 

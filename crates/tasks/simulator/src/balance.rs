@@ -21,11 +21,13 @@ mod queue;
 mod run;
 mod scenario;
 mod tasks;
+mod trace;
 
 pub use central::{central_asked_s, central_s};
 pub use outcome::{ScenarioResults, SimulationProgress};
 pub use run::simulate;
 pub use scenario::{
     Arrivals, Detection, Durations, Entries, N_NODES_MAX, N_TASKS_MAX, NodeNetwork, NodeOutage,
-    Scenario, ScenarioError,
+    Scenario, ScenarioError, TracedTask,
 };
+pub use trace::{Trace, TraceError};

@@ -10,16 +10,20 @@ use display::chart::{Bars, COLORS, Gantt, bars};
 use display::table::Table;
 use serde_json::{Value, json};
 use simulator::balance::{
-    Arrivals, Scenario, ScenarioResults, SimulationProgress, central_asked_s, central_s, simulate,
+    Arrivals, Scenario, ScenarioResults, SimulationProgress, Trace, central_asked_s, central_s,
+    simulate,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use user_io::bounded_read;
 use user_io::exit::BadOption;
 use user_io::print::result;
 use user_io::progress::ProgressLine;
 use user_io::result_file;
 
+/// Longest trace: the largest of the Parallel Workloads Archive have a tenth of it.
+const TRACE_BYTES_MAX: u64 = 2 << 30;
 /// Time between two updates of the progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
@@ -31,6 +35,7 @@ Examples:
   sintonia simulate balance --nodes 1000 --entry every:8 --policy power-of-two@random:16 --latency-ms 1
   sintonia simulate balance --speeds 1,2,4 --tasks 840 --arrival-s 0 --plot speeds.svg
   sintonia simulate balance --fail 3@50:100 --loss 0.01
+  sintonia simulate balance --trace KTH-SP2.swf --tasks 10000 --nodes 100 --entry every:10
   sintonia simulate balance --scenario FILE.toml --seed 7
 A scenario file has options as keys, without the dashes: `nodes = 64`, `cores = [4, 8]`, `policy = \"event\"`. \
 What stands on the command line counts more.
@@ -52,6 +57,10 @@ pub(crate) struct BalanceOptions {
     /// Read the scenario from a file; options on the command line override it
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
+    /// Let the tasks of a recorded workload arrive and last as they did: a trace in the Standard Workload Format; a job of
+    /// k processors is k tasks. `--tasks N` takes the first N of them
+    #[arg(long, value_name = "FILE.swf", conflicts_with_all = ["arrival_s", "arrival_random", "task_s"])]
+    trace: Option<PathBuf>,
     /// Compare these policies, each as for `--policy`, separated by commas
     #[arg(long, value_name = "POLICY,..", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<Policy>,
@@ -73,7 +82,10 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     }
     let file = options.scenario.as_deref().map(described::from_file).transpose()?;
     let described = options.described.clone().or(file.unwrap_or_default());
-    let scenario = described.scenario().context(BadOption)?;
+    let mut scenario = described.scenario().context(BadOption)?;
+    if let Some(path) = &options.trace {
+        play(&mut scenario, path, described.has_number_of_tasks())?;
+    }
     scenario.check().context(BadOption)?;
     let rows = rows(&scenario, &options.compare, described.domain)?;
     let central = Central::of(&scenario);
@@ -85,6 +97,24 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
     } else {
         table(&scenario, &rows, central)
     })
+}
+
+/// Lets the tasks of a trace arrive, all or as many as were asked for.
+fn play(scenario: &mut Scenario, path: &Path, has_number: bool) -> anyhow::Result<()> {
+    let name = || format!("`{}`", path.display());
+    let text = bounded_read::read_text(path, TRACE_BYTES_MAX).with_context(name)?;
+    let trace = Trace::read_swf(&text).with_context(name).context(BadOption)?;
+    if 0 < trace.n_left_out {
+        let n = trace.n_left_out;
+        eprintln!(
+            "sintonia: {n} jobs of {} are left out: they never ran, or had an unknown time",
+            name()
+        );
+    }
+    let n_all = trace.tasks.len() as u64;
+    scenario.n_tasks = if has_number { scenario.n_tasks.min(n_all) } else { n_all };
+    scenario.trace = Some(trace.tasks);
+    Ok(())
 }
 
 fn rows(
@@ -192,6 +222,7 @@ struct Row {
 fn heading(scenario: &Scenario, rows: &[Row]) -> String {
     let ideal_s = rows.first().map_or(0.0, |row| row.outcome.t_opt_s);
     let come = match scenario.arrivals {
+        _ if scenario.trace.is_some() => "as recorded".to_owned(),
         Arrivals::Every { gap_s: 0.0 } => "at once".to_owned(),
         Arrivals::Every { gap_s } => format!("one every {gap_s} s"),
         Arrivals::Random { gap_s } => format!("one every {gap_s} s on average"),

@@ -52,6 +52,32 @@ fn compared_policies_are_a_list_and_a_table() {
 }
 
 #[test]
+fn a_recorded_workload_is_played() {
+    let sandbox = Sandbox::new();
+    // Ten jobs of four processors, one every 10 s, and one that was canceled before it ran.
+    let job = |number: u32| {
+        let run_s = if number == 5 { -1 } else { 100 };
+        format!("{number} {} 3 {run_s} 4 -1 -1 4 -1 -1 1 1 1 1 1 -1 -1 -1\n", 1000 + 10 * number)
+    };
+    let jobs: String = (0..11).map(job).collect();
+    sandbox.write("jobs.swf", format!("; Computer: none\n{jobs}"));
+    let words = "--trace jobs.swf --nodes 10 --cores 4 --entry every:1 --json";
+    let played = said(&sandbox, words);
+    assert!(played.errors.contains("1 jobs of `jobs.swf` are left out"), "{}", played.errors);
+    let played = played.json();
+    assert_eq!((&played["tasks"], &played["ended"]), (&40.into(), &40.into()));
+    assert!((number(&played, "t_opt_s") - 100.0).abs() < 1e-9, "{played}");
+    let executed_s = number(&played, "t_exec_s");
+    assert!((executed_s - 200.0).abs() < 1.0, "{played}");
+    let some = said(&sandbox, &format!("{words} --tasks 8")).json();
+    assert_eq!(some["tasks"], 8);
+    sandbox.write("cut.swf", "1 2 3\n");
+    let cut = said(&sandbox, "--trace cut.swf");
+    assert_eq!(cut.code, Some(2));
+    assert!(cut.errors.contains("`cut.swf`: line 1 is not one of the Standard"), "{}", cut.errors);
+}
+
+#[test]
 fn rules_are_listed() {
     let policies = said(&Sandbox::new(), "--policies").silent();
     insta::assert_snapshot!("simulate-balance-policies", policies);

@@ -2,6 +2,7 @@
 
 use balancing_policies::Policy;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Most nodes of a scenario.
 pub const N_NODES_MAX: u32 = 1_000_000;
@@ -10,6 +11,8 @@ pub const N_TASKS_MAX: u64 = 100_000_000;
 /// Longest time that may be given, in s: a year.
 const TIME_S_MAX: f64 = 365.0 * 86_400.0;
 
+/// Latest arrival of a trace, in s: two thirds of what the simulated clock can show.
+const TRACE_S_MAX: f64 = 300.0 * 86_400.0;
 /// Largest deviation of the logarithm of a task's time: beyond, one task outlasts all others.
 const SIGMA_MAX: f64 = 5.0;
 
@@ -32,6 +35,8 @@ pub struct Scenario {
     pub entries: Entries,
     /// Durations of tasks on a core of speed 1.
     pub durations: Durations,
+    /// Recorded tasks, which then arrive and last as they did; the first `n_tasks` of them.
+    pub trace: Option<Arc<[TracedTask]>>,
     /// Network between nodes.
     pub network: NodeNetwork,
     /// Time between two measurements of a node, in s.
@@ -110,6 +115,15 @@ pub enum Durations {
     },
 }
 
+/// A task of a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TracedTask {
+    /// Time of its arrival after the first one's, in s.
+    pub arrival_s: f64,
+    /// Its time on a core of speed 1, in s.
+    pub work_s: f64,
+}
+
 /// Network between nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeNetwork {
@@ -150,6 +164,7 @@ impl Default for Scenario {
             arrivals: Arrivals::Every { gap_s: 1.0 },
             entries: Entries::Nodes(vec![0]),
             durations: Durations::Constant { task_s: 19.8 },
+            trace: None,
             network: NodeNetwork::default(),
             measure_s: 1.0,
             detection: Detection::AtOnce,
@@ -222,6 +237,7 @@ impl Scenario {
         within("tasks", self.n_tasks as f64, 1.0, N_TASKS_MAX as f64)?;
         let (Arrivals::Every { gap_s } | Arrivals::Random { gap_s }) = self.arrivals;
         within("arrival-s", gap_s, 0.0, TIME_S_MAX)?;
+        self.check_trace()?;
         within("latency-ms", self.network.latency_s * 1e3, 0.0, 60_000.0)?;
         within("service-ms", self.network.service_s * 1e3, 0.0, 60_000.0)?;
         within("loss", self.network.loss, 0.0, 0.9)?;
@@ -246,6 +262,15 @@ impl Scenario {
             Entries::Nodes(nodes) if nodes.is_empty() => Err(ScenarioError::Empty("entry")),
             Entries::Nodes(nodes) => nodes.iter().try_for_each(|node| self.is_node("entry", *node)),
         }
+    }
+
+    fn check_trace(&self) -> Result<(), ScenarioError> {
+        let Some(trace) = &self.trace else { return Ok(()) };
+        within("tasks", self.n_tasks as f64, 1.0, trace.len() as f64)?;
+        trace.iter().try_for_each(|task| {
+            within("time of arrival in the trace", task.arrival_s, 0.0, TRACE_S_MAX)?;
+            within("time of a task in the trace", task.work_s, 1e-6, TIME_S_MAX)
+        })
     }
 
     fn check_durations(&self) -> Result<(), ScenarioError> {

@@ -22,8 +22,14 @@ impl Tasks {
         if self.n_arrived == scenario.n_tasks {
             return None;
         }
-        let arrival_ns = nanoseconds(self.next_s);
         let home = scenario.entry(self.n_arrived);
+        if let Some(trace) = &scenario.trace {
+            let task = trace.get(usize::try_from(self.n_arrived).ok()?)?;
+            let arrival_ns = nanoseconds(task.arrival_s);
+            self.n_arrived += 1;
+            return Some((arrival_ns, SimulatedTask { work_s: task.work_s, arrival_ns, home }));
+        }
+        let arrival_ns = nanoseconds(self.next_s);
         let task = SimulatedTask { work_s: self.work_s(scenario.durations), arrival_ns, home };
         self.n_arrived += 1;
         self.next_s = match scenario.arrivals {

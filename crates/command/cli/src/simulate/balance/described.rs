@@ -123,6 +123,11 @@ impl Described {
         }
     }
 
+    /// Returns whether a number of tasks was given.
+    pub(super) const fn has_number_of_tasks(&self) -> bool {
+        self.tasks.tasks.is_some()
+    }
+
     pub(super) fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let (it, nodes, tasks) = (Scenario::default(), &self.nodes, &self.tasks);
         let gap_s = tasks.arrival_s.unwrap_or(1.0);
@@ -141,6 +146,7 @@ impl Described {
             arrivals: if tasks.arrival_random { random } else { Arrivals::Every { gap_s } },
             entries: tasks.entry.clone().unwrap_or(it.entries),
             durations: tasks.task_s.unwrap_or(it.durations),
+            trace: it.trace,
             network,
             measure_s: self.measure_s.unwrap_or(it.measure_s),
             detection: self.detection.unwrap_or(Detection::AtOnce),
