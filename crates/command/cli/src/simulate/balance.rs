@@ -8,6 +8,7 @@ use clap::Args;
 use described::Described;
 use display::chart::{Bars, COLORS, Gantt, bars};
 use display::table::Table;
+use display::units::plural;
 use serde_json::{Value, json};
 use simulator::balance::{
     Arrivals, Scenario, ScenarioResults, SimulationProgress, Trace, central_asked_s, central_s,
@@ -22,7 +23,7 @@ use user_io::print::result;
 use user_io::progress::ProgressLine;
 use user_io::result_file;
 
-/// Longest trace: the largest of the Parallel Workloads Archive have a tenth of it.
+/// Longest trace: tens of millions of jobs.
 const TRACE_BYTES_MAX: u64 = 2 << 30;
 /// Time between two updates of the progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -105,11 +106,8 @@ fn play(scenario: &mut Scenario, path: &Path, has_number: bool) -> anyhow::Resul
     let text = bounded_read::read_text(path, TRACE_BYTES_MAX).with_context(name)?;
     let trace = Trace::read_swf(&text).with_context(name).context(BadOption)?;
     if 0 < trace.n_left_out {
-        let n = trace.n_left_out;
-        eprintln!(
-            "sintonia: {n} jobs of {} are left out: they never ran, or had an unknown time",
-            name()
-        );
+        let (left_out, name) = (plural(trace.n_left_out, "job"), name());
+        eprintln!("sintonia: left out of {name}: {left_out} that never ran, or of unknown time");
     }
     let n_all = trace.tasks.len() as u64;
     scenario.n_tasks = if has_number { scenario.n_tasks.min(n_all) } else { n_all };

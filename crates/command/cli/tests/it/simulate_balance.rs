@@ -63,7 +63,11 @@ fn a_recorded_workload_is_played() {
     sandbox.write("jobs.swf", format!("; Computer: none\n{jobs}"));
     let words = "--trace jobs.swf --nodes 10 --cores 4 --entry every:1 --json";
     let played = said(&sandbox, words);
-    assert!(played.errors.contains("1 jobs of `jobs.swf` are left out"), "{}", played.errors);
+    assert!(
+        played.errors.contains("left out of `jobs.swf`: 1 job that never"),
+        "{}",
+        played.errors
+    );
     let played = played.json();
     assert_eq!((&played["tasks"], &played["ended"]), (&40.into(), &40.into()));
     assert!((number(&played, "t_opt_s") - 100.0).abs() < 1e-9, "{played}");

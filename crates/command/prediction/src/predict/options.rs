@@ -21,7 +21,8 @@ Examples:
   sintonia predict models.json --graph src/ --set n=1200 --set p=16 --ranks 'p + 1' --let dim=n --machine network.json
 
 The whole program is the longest of the roles of its ranks, each the sum of its regions; without roles, the sum of all \
-regions. A region `total`, measured as a whole, stands beside it.
+regions. Where the whole was measured as well, as region `total`, it is the average of both: who foretold held-out values \
+better counts more.
 
 Exit codes: 0 when it is done; 2 when an option is wrong; 100 when nothing reaches the target, or a formula has \
 no value there; 102 when a result could not be written; 105 when MODELS cannot be read.";

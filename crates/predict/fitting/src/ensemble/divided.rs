@@ -117,7 +117,7 @@ fn over_sizes(range: f64) -> Vec<DividedPart> {
     POWERS.into_iter().flat_map(of_power).collect()
 }
 
-/// Returns those with the smallest sums of squares, where there are many.
+/// Returns those whose scales lie nearest to their median, where there are many.
 fn likeliest(mut possible: Vec<DividedPart>, observed: &Observed, top: f64) -> Vec<DividedPart> {
     if N_WEIGHED < possible.len() {
         for part in &mut possible {
@@ -145,4 +145,25 @@ fn center(numbers: &[f64]) -> (f64, f64) {
     }
     let squares = numbers.iter().map(|x| (x - center).abs().min(3.0 * scale).powi(2)).sum();
     (center, squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_outgrows_an_overhead() {
+        // While these points were measured, the overhead was most of the time.
+        let time = |n: f64| 2.0 + 1e-6 * n.powf(1.1);
+        let points: Vec<Vec<f64>> = (0..6).map(|k| vec![1e4 * 4_f64.powi(k)]).collect();
+        let values: Vec<f64> = points.iter().map(|at| time(at[0])).collect();
+        let observed = Observed::of(&points, &values);
+        let (top, parts) = divided(&observed, ParameterRole::Size).unwrap();
+        let far = (16.0 * points[5][0]).ln() - top;
+        let said: f64 =
+            parts.iter().map(|part| part.weight * (part.ln_scale + part.shape(far))).sum();
+        let expected = time(16.0 * points[5][0]).ln();
+        // The slope of the last two points says 0.2 less.
+        assert!((said - expected).abs() < 0.18, "{said} {expected}");
+    }
 }
