@@ -198,7 +198,8 @@ fn regions_are_the_functions_that_compute() {
         |path: &str| by_path.get(path).copied().unwrap_or_else(|| panic!("{path}: {by_path:?}"));
     let (heavy, light) =
         (of("all ranks->main->heavy->add_up"), of("all ranks->main->light->add_up"));
-    assert!((2.0..4.5).contains(&(heavy / light)), "{by_path:?}");
+    // Three times the work; other tests take processor time from either.
+    assert!((1.5..6.0).contains(&(heavy / light)), "{by_path:?}");
     assert!(0.2 < of("all ranks->blocked outside MPI"), "300 times at least 1 ms: {by_path:?}");
     let sum = |regions: &BTreeMap<String, f64>| -> f64 {
         regions.iter().filter(|(name, _)| *name != "total").map(|(_, time_s)| time_s).sum()

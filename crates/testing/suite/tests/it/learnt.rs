@@ -6,8 +6,8 @@ use suite::tool::{WatchFolders, Watched, sintonia};
 use suite::{Job, TestProgram};
 use tempfile::TempDir;
 
-/// Program with page faults in each step until memory is kept; runs on for a while after that, and for some seconds at
-/// most.
+/// Program that does little but cause page faults, in each step, until memory is kept: so a machine that is busy with other
+/// things does not hide the gain. It runs on for a while after that, and for some seconds at most.
 const FAULTS: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
@@ -32,11 +32,11 @@ int main(int argc, char **argv)
         long before = faults();
         for (int i = 0; i < BLOCKS; i++) {
             blocks[i] = malloc(n * sizeof(double));
-            for (size_t at = 0; at < n; at += 64)
-                blocks[i][at] = (at % 128 ? -1e-3 : 1.7e3) / (step % 7 + rank + 1);
+            for (size_t at = 0; at < n; at += 512)
+                blocks[i][at] = (at % 1024 ? -1e-3 : 1.7e3) / (step % 7 + rank + 1);
         }
         for (int i = 0; i < BLOCKS; i++) {
-            for (size_t at = 0; at < n && step < STEPS; at += 64)
+            for (size_t at = 0; at < n && step < STEPS; at += 512)
                 sum += blocks[i][at];
             free(blocks[i]);
         }
