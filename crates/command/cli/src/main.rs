@@ -82,9 +82,13 @@ subcommands! {
     SlurmPolicy => resize_client::slurm_policy if "full",
     Node => task_client::node if "full",
     Submit => task_client::submit if "full",
+    SubmitFile => task_client::submit_file if "full",
     Nodes => task_client::nodes if "full",
     Tasks => task_client::tasks if "full",
     Cancel => task_client::cancel if "full",
+    Jobs => task_client::jobs if "full",
+    Hold => task_client::hold if "full",
+    Release => task_client::hold::release if "full",
     Rerun => task_client::rerun if "full",
     Explain => task_client::explain if "full",
     #[command(hide = true)]

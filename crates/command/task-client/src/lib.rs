@@ -1,4 +1,5 @@
-//! `sintonia node`, `submit`, `nodes`, `tasks`, `cancel`, `rerun` and `explain`: starts the daemon of a node, and asks it.
+//! `sintonia node`, `submit`, `nodes`, `tasks`, `jobs`, `cancel`, `hold`, `release`, `rerun` and `explain`: starts the daemon of
+//! a node, and asks it.
 //!
 //! # Not here
 //! The daemon itself (`node-daemon`), pages and tables of nodes and tasks (`report`).
@@ -10,11 +11,14 @@ extern crate user_io;
 
 pub mod cancel;
 pub mod explain;
+pub mod hold;
+pub mod jobs;
 mod location;
 pub mod node;
 pub mod nodes;
 mod requests;
 pub mod rerun;
 pub mod submit;
+pub mod submit_file;
 mod submitted;
 pub mod tasks;

@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia nodes
   sintonia nodes --live                                    q leaves
+  sintonia nodes --resources                               cores, memory and GPUs in use
   sintonia nodes --json | jq -r '.[] | select(.presence != \"up\") | .node'
   sintonia nodes --web                                     the address of the page, with its key
 
@@ -39,6 +40,9 @@ pub struct Options {
     /// Print the address of the web page of this node's daemon; anyone who has it can read everything on the page
     #[arg(long, conflicts_with = "json")]
     web: bool,
+    /// Show what tasks use of the cores, the memory, the GPUs and the other resources of each node
+    #[arg(long, conflicts_with_all = ["live", "web", "json"])]
+    resources: bool,
     /// Print the nodes as JSON
     #[arg(long)]
     json: bool,
@@ -59,6 +63,9 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let DaemonAnswer::Nodes { nodes } = answer else { return Err(requests::unexpected(&answer)) };
     result(&match options.json {
         true => format!("{:#}\n", serde_json::to_value(&nodes)?),
+        false if options.resources => {
+            report::balance::node_resources(&nodes, terminal.stdout_style())
+        }
         false => report::balance::nodes(&nodes, terminal.stdout_style()),
     })
 }

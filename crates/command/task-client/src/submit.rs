@@ -1,5 +1,8 @@
 //! `sintonia submit`: hands commands over to the daemon of this node.
 
+mod items;
+pub(crate) mod wishes;
+
 use crate::location::NodeOption;
 use crate::requests::Daemon;
 use crate::submitted::Afterwards;
@@ -10,10 +13,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use task_api::{ArrayRange, ClientRequest, FailureRules, Submission, TaskLimits};
+use task_api::{ArrayIndices, ClientRequest, FailureRules, Submission, TaskLimits};
 use user_io::exit::BadOption;
 use user_io::option_value::seconds;
 use user_io::terminal::Terminal;
+use wishes::{OrderOptions, ResourceOptions, TimeOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,16 +26,21 @@ Examples:
   sintonia submit --array 1-1000 --name sweep --output out -- sh -c './simulate $SINTONIA_ARRAY_INDEX'
   sintonia submit --wait --array 1-100 --env OMP_NUM_THREADS=1 -- ./solve
   sintonia submit --array 1-500 --retry 3 --max-fails 20 -- ./fetch
+  sintonia submit --cpus 4 --memory 8G --time-limit 2h -- ./solve big.in
+  sintonia submit --variant gpus=1 --variant cpus=8 -- ./train           a GPU, or else 8 cores
+  ls *.png | sintonia submit --wait --each-line - -- convert {} {}.jpg
+  sintonia submit --after-ok alpha.1-500 --priority 5 -- ./collect
   sintonia submit --json -- make test | jq -r .tasks
 
 The command runs on any node, in the same folder, with the variables of this shell; nothing is copied.
-Each task has `SINTONIA_TASK`, its name, and in an array `SINTONIA_ARRAY_INDEX`. A task whose node is
+Each task has `SINTONIA_TASK`, its name, and in an array `SINTONIA_ARRAY_INDEX`. Words of an array's
+command, and `--output`, may hold `%{index}`, `%{item}`, `%{task}` and `%{cpus}`. A task whose node is
 lost is started again elsewhere, so it may run more than once, though never at the same time.
 With `--retry`, a task that ends with another code than 0 or by a signal waits and is tried again; a
 command that cannot be started is not. `SINTONIA_INSTANCE` counts the starts of a task.
 With `--wait`, Ctrl-C leaves the tasks running. Exit codes with `--wait`: the task's own, 128 + N when
-signal N ended it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
-tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108: no daemon answers;
+signal N ended it, 124 at its time limit, 127 when it could not be started, 130 when it was canceled,
+137 at its memory limit; of an array 0 when all tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108: no daemon answers;
 109: it refuses, and the message says why.";
 
 /// Submit a command to run on a node with a free core
@@ -41,9 +50,16 @@ tasks ended with 0, else 1. Without `--wait`: 0 when the tasks are on disk. 108:
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
-    /// A task for each index, from the first to the last
-    #[arg(long, value_name = "FIRST-LAST", value_parser = array)]
-    array: Option<ArrayRange>,
+    /// A task for each index: `1-1000`, with steps `0-90:10`, or as a list `1-5,8`
+    #[arg(long, value_name = "INDICES")]
+    array: Option<ArrayIndices>,
+    /// A task for each line of this file, `-` for standard input: `{}` in the command stands for the line, which is also
+    /// in `SINTONIA_ITEM`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["array", "from_json"])]
+    each_line: Option<PathBuf>,
+    /// A task for each value of this JSON array, or of a file with a value on each line; otherwise as `--each-line`
+    #[arg(long, value_name = "FILE", conflicts_with = "array")]
+    from_json: Option<PathBuf>,
     /// Wait until all tasks have ended, and print the output of each as it ends
     #[arg(long)]
     wait: bool,
@@ -78,11 +94,17 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS", default_value = "1", requires = "retry", value_parser = |text: &str| seconds(text, 0.0..=300.0))]
     retry_delay: f64,
     /// Cancel the rest of the array, what waits and what runs, when more than N of its tasks have failed for good
-    #[arg(long, value_name = "N", requires = "array")]
+    #[arg(long, value_name = "N")]
     max_fails: Option<u64>,
     /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    resources: ResourceOptions,
+    #[command(flatten)]
+    times: TimeOptions,
+    #[command(flatten)]
+    order: OrderOptions,
     #[command(flatten)]
     node: NodeOption,
     /// The command, after `--`
@@ -92,12 +114,44 @@ pub struct Options {
 
 /// Submits the command, and waits if that is asked for.
 pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
-    let submission = submission(options).context(BadOption)?;
-    submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
+    let submissions = submissions(options).context(BadOption)?;
+    for submission in &submissions {
+        submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
+    }
     let daemon = Daemon::connect(options.node.location())?;
     let quiet = options.quiet || options.output.is_some();
     let afterwards = Afterwards { wait: options.wait, quiet, json: options.json };
-    afterwards.submit(daemon, &ClientRequest::Submit { submission })
+    let requests = submissions.into_iter().map(|submission| ClientRequest::Submit { submission });
+    afterwards.submit_all(daemon, &requests.collect::<Vec<_>>())
+}
+
+/// The submission, or several where its texts do not fit into one.
+fn submissions(options: &Options) -> anyhow::Result<Vec<Submission>> {
+    let one = submission(options)?;
+    let items = match (&options.each_line, &options.from_json) {
+        (Some(path), _) => items::lines(path)?,
+        (None, Some(path)) => items::values(path)?,
+        (None, None) => return Ok(vec![one]),
+    };
+    let command = items::with_item(one.command.clone());
+    let parts = items::parts(items);
+    if 1 < parts.len()
+        && (one.failures.n_fails_max.is_some() || one.schedule.n_at_once_max.is_some())
+    {
+        return Err(anyhow!(
+            "{} submissions are needed for so many texts, and `--max-fails` and `--at-once` hold for one: put the texts into \
+             files, and submit an array",
+            parts.len()
+        ));
+    }
+    let mut next = 1;
+    let parts = parts.into_iter().map(|items| {
+        let (first, n_items) = (next, items.len() as u64);
+        next += n_items;
+        let array = Some(ArrayIndices::range(first, next - 1));
+        Submission { command: command.clone(), items, array, ..one.clone() }
+    });
+    Ok(parts.collect())
 }
 
 fn submission(options: &Options) -> anyhow::Result<Submission> {
@@ -120,25 +174,29 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
         command: command.collect::<Result<_, _>>()?,
         name: options.name.clone(),
         folder: text(cwd.into_os_string(), "folder")?,
-        environment: environment(options),
-        array: options.array,
+        environment: environment(options.clean_env, &options.env),
+        array: options.array.clone(),
+        items: Vec::new(),
         limits,
         failures,
+        demand: options.resources.demand(&options.times),
+        schedule: options.order.schedule(),
     })
 }
 
 /// Variables that describe a job or node in which this command happens to run, and not those of the task.
-const FOREIGN: &str = "SINTONIA_TASK SINTONIA_ARRAY_INDEX SINTONIA_INSTANCE SINTONIA_KEEPER SINTONIA_KEEPER_RUN \
+const FOREIGN: &str = "SINTONIA_TASK SINTONIA_ARRAY_INDEX SINTONIA_ITEM SINTONIA_CPUS SINTONIA_CORES SINTONIA_GPUS \
+                       SINTONIA_MEMORY SINTONIA_VARIANT SINTONIA_INSTANCE SINTONIA_KEEPER SINTONIA_KEEPER_RUN \
                        SINTONIA_NODE OLDPWD PWD SHLVL";
 /// Variables that a command needs even without those of its shell.
 const NEEDED: &str = "HOME LANG LOGNAME PATH SHELL TMPDIR USER";
 
 /// Variables of the shell that are text, and those given by `--env`.
-fn environment(options: &Options) -> Vec<(String, String)> {
+pub(crate) fn environment(is_clean: bool, more: &[(String, String)]) -> Vec<(String, String)> {
     let is_wanted = |name: &str| {
         let is_among = |names: &str| names.split(' ').any(|other| other == name);
-        let is_needed = !options.clean_env || is_among(NEEDED);
-        is_needed && !is_among(FOREIGN) && options.env.iter().all(|(other, _)| other != name)
+        let is_needed = !is_clean || is_among(NEEDED);
+        is_needed && !is_among(FOREIGN) && more.iter().all(|(other, _)| other != name)
     };
     let mut pairs = Vec::new();
     for (name, value) in env::vars_os().filter(|(name, _)| is_wanted(&name.to_string_lossy())) {
@@ -148,7 +206,7 @@ fn environment(options: &Options) -> Vec<(String, String)> {
             (Err(name), _) => warn_of(&name.to_string_lossy()),
         }
     }
-    pairs.extend(options.env.iter().cloned());
+    pairs.extend(more.iter().cloned());
     pairs
 }
 
@@ -170,18 +228,16 @@ fn folder(path: &Path, option: &str) -> anyhow::Result<PathBuf> {
     found.with_context(|| format!("there is no folder `{}` for `{option}`", path.display()))
 }
 
+/// Text of a folder that exists.
+pub(crate) fn folder_text(path: &Path) -> anyhow::Result<String> {
+    text(folder(path, "folder")?.into_os_string(), "folder")
+}
+
 /// Makes a folder for output, if it does not exist.
 fn made(path: &Path) -> anyhow::Result<String> {
     let failed = || format!("the folder `{}` for `--output` cannot be made", path.display());
     std::fs::create_dir_all(path).with_context(failed)?;
     text(folder(path, "--output")?.into_os_string(), "folder")
-}
-
-fn array(text: &str) -> Result<ArrayRange, String> {
-    let numbers = text.split_once('-').and_then(|(first, last)| {
-        Some(ArrayRange { first: first.parse().ok()?, last: last.parse().ok()? })
-    });
-    numbers.ok_or_else(|| "write the first and the last index: 1-1000".to_owned())
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

@@ -20,23 +20,68 @@ impl Afterwards {
     /// Sends the request, and does what is to be done afterwards; returns the exit code.
     pub(crate) fn submit(
         self,
-        mut daemon: Daemon,
+        daemon: Daemon,
         request: &ClientRequest,
     ) -> anyhow::Result<ExitCode> {
-        let interruption = match self.wait {
-            true => Some(Interruption::catch(&daemon.location)?),
-            false => None,
-        };
-        let answer = daemon.ask(request)?;
-        let DaemonAnswer::Submitted { tasks } = answer else { return Err(unexpected(&answer)) };
-        self.print_names(&tasks)?;
+        self.submit_all(daemon, std::slice::from_ref(request))
+    }
+
+    /// Sends the requests, and does what is to be done afterwards; returns the exit code: 0 only if it is so for all.
+    pub(crate) fn submit_all(
+        self,
+        mut daemon: Daemon,
+        requests: &[ClientRequest],
+    ) -> anyhow::Result<ExitCode> {
+        let interruption = self.interruption(&daemon)?;
+        let mut ranges = Vec::<TaskRange>::new();
+        for request in requests {
+            let answer = daemon.ask(request)?;
+            let DaemonAnswer::Submitted { tasks } = answer else { return Err(unexpected(&answer)) };
+            match ranges.last_mut() {
+                Some(before) if before.last + 1 == tasks.first => before.last = tasks.last,
+                _ => ranges.push(tasks),
+            }
+        }
+        for tasks in &ranges {
+            self.print_names(tasks)?;
+        }
+        self.wait_until_over(&daemon, interruption, ranges)
+    }
+
+    /// Waits for tasks that were submitted, if that is asked for; returns the exit code.
+    pub(crate) fn wait_for(
+        self,
+        daemon: Daemon,
+        ranges: Vec<TaskRange>,
+    ) -> anyhow::Result<ExitCode> {
+        let interruption = self.interruption(&daemon)?;
+        self.wait_until_over(&daemon, interruption, ranges)
+    }
+
+    fn interruption(self, daemon: &Daemon) -> anyhow::Result<Option<Interruption>> {
+        self.wait.then(|| Interruption::catch(&daemon.location)).transpose()
+    }
+
+    fn wait_until_over(
+        self,
+        daemon: &Daemon,
+        interruption: Option<Interruption>,
+        ranges: Vec<TaskRange>,
+    ) -> anyhow::Result<ExitCode> {
         let Some(interruption) = interruption else { return Ok(ExitCode::SUCCESS) };
         let output = match (self.json, self.quiet) {
             (true, _) => TaskOutput::Json,
             (false, true) => TaskOutput::Nothing,
             (false, false) => TaskOutput::Output,
         };
-        Wait { tasks, output, location: &daemon.location }.run(daemon.client, &interruption)
+        let mut code = ExitCode::SUCCESS;
+        for tasks in ranges {
+            let client = Daemon::connect(daemon.location.clone())?.client;
+            let ended = Wait { tasks, output, location: &daemon.location };
+            let ended = ended.run(client, &interruption)?;
+            code = if ended == ExitCode::SUCCESS { code } else { ended };
+        }
+        Ok(code)
     }
 
     /// Prints the names on standard output, unless that is reserved for the tasks' output.

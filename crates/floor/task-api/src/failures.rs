@@ -26,6 +26,11 @@ impl Default for FailureRules {
 }
 
 impl FailureRules {
+    /// Returns whether a failure has no consequence.
+    pub fn are_plain(&self) -> bool {
+        self.n_retries_max == 0 && self.n_fails_max.is_none()
+    }
+
     /// Time in ms before a task is tried again whose last attempt ended with `outcome`, after `n_before` that failed;
     /// `None` where it is not: an attempt that succeeded, was canceled or could not be started is the last one.
     pub fn retry_after_ms(&self, outcome: &TaskOutcome, n_before: u32) -> Option<u64> {

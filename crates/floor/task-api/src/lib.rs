@@ -12,21 +12,31 @@
 //! Rules of balancing (`balancing-policies`); messages between nodes, and sockets (`node-daemon`).
 
 mod archive;
+mod demand;
 mod failures;
 mod history;
+mod job;
 mod name;
 mod node;
 mod output;
 mod protocol;
+mod schedule;
 mod submission;
 mod task;
+mod usage;
 
 pub use archive::{OutcomeCount, OutcomeRange, OutcomeSummary, Retention};
+pub use demand::{Bytes, Demand, DemandError, Resources, is_resource_name};
 pub use failures::{FailureRules, RETRY_DELAY_MS_MAX};
 pub use history::{Explanation, HistoryEvent, TaskEvent};
+pub use job::{JobAccount, JobStatus};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
-pub use node::{NodeCounters, NodeLoadState, NodeStatus, Presence};
+pub use node::{NodeCounters, NodeLoadState, NodeResources, NodeStatus, Presence};
 pub use output::{Output, OutputText};
 pub use protocol::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION, RerunSelection, TaskFilter};
-pub use submission::{ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits};
+pub use schedule::{Dependency, DependencyKind, Schedule, ScheduleError};
+pub use submission::{
+    ArrayIndices, ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits,
+};
 pub use task::{EndedTask, OutcomeFilter, TaskOutcome, TaskState, TaskStatus};
+pub use usage::Usage;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Retention;
+use crate::{Resources, Retention};
 
 /// Reachability of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -114,6 +114,24 @@ pub struct NodeStatus {
     /// Ended tasks that the node keeps, and what it has dropped.
     #[serde(default)]
     pub kept: Retention,
+    /// What tasks may use on the node, and use.
+    #[serde(default)]
+    pub resources: NodeResources,
+}
+
+/// What tasks may use on a node, and use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeResources {
+    /// All that they may use.
+    pub capacity: Resources,
+    /// What is given to those that run or were promised a place.
+    pub used: Resources,
+}
+
+impl Default for NodeResources {
+    fn default() -> Self {
+        Self { capacity: Resources::nothing(), used: Resources::nothing() }
+    }
 }
 
 impl std::fmt::Display for Presence {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EndedTask, Explanation, NodeStatus, OutcomeFilter, OutcomeSummary, Submission, TaskName,
-    TaskOutcome, TaskRange, TaskState, TaskStatus,
+    EndedTask, Explanation, JobStatus, NodeStatus, OutcomeFilter, OutcomeSummary, Submission,
+    TaskName, TaskOutcome, TaskRange, TaskState, TaskStatus,
 };
 
 /// Version of these messages; a daemon refuses clients of another version.
@@ -65,6 +65,28 @@ pub enum ClientRequest {
         tasks: TaskRange,
         /// Ended tasks among them that are submitted again.
         which: RerunSelection,
+    },
+    /// Lets tasks wait that have not started, until they are released. Answered by [`DaemonAnswer::Changed`].
+    Hold {
+        /// Names of the tasks.
+        tasks: TaskRange,
+    },
+    /// Lets held tasks run; with `anyway`, also those that wait for others. Answered by [`DaemonAnswer::Changed`].
+    Release {
+        /// Names of the tasks.
+        tasks: TaskRange,
+        /// True to forget what they wait for.
+        #[serde(default)]
+        anyway: bool,
+    },
+    /// Lists the jobs submitted to this node. Answered by [`DaemonAnswer::Jobs`].
+    Jobs {
+        /// Node that the jobs were submitted to; the daemon's own where `None`.
+        #[serde(default)]
+        home: Option<String>,
+        /// Number of the first task of a job after which the list begins: `next` of the previous answer.
+        #[serde(default)]
+        after: Option<u64>,
     },
     /// Asks for the reasons of a task's state. Answered by [`DaemonAnswer::Explained`].
     Explain {
@@ -166,6 +188,18 @@ pub enum DaemonAnswer {
         /// Number of tasks that had not ended yet.
         n_tasks: u64,
     },
+    /// The tasks are held or released.
+    Changed {
+        /// Number of tasks that were not so before.
+        n_tasks: u64,
+    },
+    /// Jobs, by the number of their first task.
+    Jobs {
+        /// Some of the jobs.
+        jobs: Vec<JobStatus>,
+        /// `after` of the next request; `None` at the end.
+        next: Option<u64>,
+    },
     /// Explanation of a task's state.
     Explained {
         /// The explanation.
@@ -187,9 +221,12 @@ impl ClientRequest {
     /// Node that has to answer, where it need not be the node that is asked.
     pub fn home(&self) -> Option<&str> {
         match self {
-            Self::Wait { tasks, .. } | Self::Cancel { tasks } | Self::Rerun { tasks, .. } => {
-                Some(&tasks.home)
-            }
+            Self::Wait { tasks, .. }
+            | Self::Cancel { tasks }
+            | Self::Hold { tasks }
+            | Self::Release { tasks, .. }
+            | Self::Rerun { tasks, .. } => Some(&tasks.home),
+            Self::Jobs { home, .. } => home.as_deref(),
             Self::Result { task } | Self::Explain { task } => Some(&task.home),
             Self::Tasks { filter, .. } => {
                 filter.home.as_deref().or(filter.tasks.as_ref().map(|tasks| tasks.home.as_str()))

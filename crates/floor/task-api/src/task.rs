@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Output, TaskName};
+use crate::{Output, TaskName, Usage};
 
 /// State of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,6 +34,10 @@ pub enum TaskOutcome {
     NotStarted(String),
     /// Started as often as allowed, and each time its node was lost.
     Lost,
+    /// Ended because it ran for longer than it may.
+    TimeLimit,
+    /// Ended because it used more memory than it had asked for.
+    MemoryLimit,
 }
 
 /// Status of a task.
@@ -68,6 +72,12 @@ pub struct TaskStatus {
     /// sentence; `None` where nothing went wrong or nothing is known.
     #[serde(default)]
     pub why: Option<String>,
+    /// Job that it belongs to, where it was given one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// What it has used, when it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// Task that has ended.
@@ -95,6 +105,9 @@ pub struct EndedTask {
     /// Reason in one line, as in [`TaskStatus::why`].
     #[serde(default)]
     pub why: Option<String>,
+    /// What it has used.
+    #[serde(default)]
+    pub usage: Usage,
 }
 
 /// Selection of ended tasks by their outcome.
@@ -141,7 +154,7 @@ impl TaskOutcome {
 
     /// Exit code with which a client that waited for the task reports the outcome: the task's own code; 128
     /// plus the signal, as in shells; 127 where it could not be started; 130 where it was canceled; 1 where
-    /// it was lost.
+    /// it was lost; 124 where it ran for too long, as with `timeout`; 137 where it used too much memory.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Exit(code) => *code,
@@ -149,6 +162,8 @@ impl TaskOutcome {
             Self::NotStarted(_) => 127,
             Self::Canceled => 130,
             Self::Lost => 1,
+            Self::TimeLimit => 124,
+            Self::MemoryLimit => 137,
         }
     }
 }
@@ -168,6 +183,8 @@ impl std::fmt::Display for TaskOutcome {
             Self::Canceled => f.write_str("canceled"),
             Self::NotStarted(sentence) => write!(f, "not started: {sentence}"),
             Self::Lost => f.write_str("lost too often"),
+            Self::TimeLimit => f.write_str("time limit"),
+            Self::MemoryLimit => f.write_str("memory limit"),
         }
     }
 }
@@ -209,5 +226,7 @@ mod tests {
         check(&TaskOutcome::Canceled, 130, "canceled");
         check(&TaskOutcome::NotStarted("no `x`".to_owned()), 127, "not started: no `x`");
         check(&TaskOutcome::Lost, 1, "lost too often");
+        check(&TaskOutcome::TimeLimit, 124, "time limit");
+        check(&TaskOutcome::MemoryLimit, 137, "memory limit");
     }
 }

@@ -9,13 +9,15 @@
 pub mod live;
 
 mod history;
+mod jobs;
 mod metrics;
 mod nodes;
 mod page;
 mod tasks;
 
 pub use history::{ClusterSample, History, Move, NodeSample};
+pub use jobs::jobs;
 pub use metrics::metrics;
-pub use nodes::nodes;
+pub use nodes::{node_resources, nodes};
 pub use page::{PageState, Queues, page};
 pub use tasks::{ended, explanation, tasks};

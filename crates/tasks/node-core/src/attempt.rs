@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use balancing_policies::{Moment, NodeId};
 use serde::{Deserialize, Serialize};
-use task_api::{FailureRules, Output, Submission, TaskLimits, TaskOutcome};
+use task_api::{Demand, Output, Submission, TaskLimits, TaskOutcome, Usage};
+
+use crate::terms::{Allocation, SubmissionTerms};
 
 /// Task: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,17 +37,6 @@ pub struct ExecContext {
     pub limits: TaskLimits,
 }
 
-/// Rules of a submission for tasks that fail, with the numbers of its tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubmissionRules {
-    /// Number of the first task.
-    pub first: u64,
-    /// Number of the last task.
-    pub last: u64,
-    /// The rules.
-    pub failures: FailureRules,
-}
-
 /// Command to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
@@ -56,8 +47,12 @@ pub struct Work {
     words: Box<str>,
     /// Folder, variables and bounds.
     pub around: Arc<ExecContext>,
-    /// Rules for failures, at the home of the tasks; `None` where a failure has no consequence.
-    pub rules: Option<SubmissionRules>,
+    /// What the submission asks for beyond its command, at the home of the tasks.
+    pub terms: Option<Arc<SubmissionTerms>>,
+    /// What each task asks of its node; `None` where that is one core for any time.
+    pub demand: Option<Arc<Demand>>,
+    /// The same without what makes no difference for where there is room: limits and expectations of time.
+    pub class: Option<Arc<Demand>>,
 }
 
 /// Attempt that is to be started.
@@ -69,8 +64,10 @@ pub struct Job {
     pub name: String,
     /// Command to be run.
     pub work: Arc<Work>,
-    /// Value of `SINTONIA_ARRAY_INDEX`.
-    pub array_index: Option<u64>,
+    /// Index and text of the task.
+    pub input: TaskInput,
+    /// What the attempt is given of this node.
+    pub allocation: Allocation,
     /// Moment at which it has to end; `None` where its home is here.
     pub lease_until: Option<Moment>,
     /// For an attempt that is ordered ahead: the keeper starts it when fewer than this many run, and gives it back
@@ -78,13 +75,24 @@ pub struct Job {
     pub n_at_once: Option<u32>,
 }
 
+/// What tells a task from the others of its submission.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskInput {
+    /// Value of `SINTONIA_ARRAY_INDEX`.
+    pub array_index: Option<u64>,
+    /// Value of `SINTONIA_ITEM`.
+    pub item: Option<String>,
+}
+
 /// Attempt that runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningAttempt {
     /// The attempt.
     pub attempt: Attempt,
     /// Time of the start, in milliseconds since 1970.
     pub started_ms: u64,
+    /// What it was given of the node.
+    pub allocation: Allocation,
 }
 
 /// Attempt that ended.
@@ -100,6 +108,10 @@ pub struct EndedAttempt {
     pub ended_ms: u64,
     /// Output.
     pub output: Output,
+    /// What the attempt has used. It is not in this encoding: journals have it in a field of their own, so that those of
+    /// the version before are read.
+    #[serde(skip)]
+    pub usage: Usage,
 }
 
 /// End of an attempt.
@@ -128,6 +140,10 @@ pub enum Killed {
     LeaseOut,
     /// This node leaves; the task runs elsewhere.
     Leaving,
+    /// The attempt ran for longer than the task may.
+    TimeLimit,
+    /// The attempt used more memory than the task had asked for.
+    MemoryLimit,
 }
 
 impl Work {
@@ -139,12 +155,21 @@ impl Work {
 
     /// Work whose command has the form of [`Self::words`].
     pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<ExecContext>) -> Self {
-        Self { title, words, around, rules: None }
+        Self { title, words, around, terms: None, demand: None, class: None }
     }
 
-    /// The same work with these rules.
-    pub fn with_rules(self, rules: Option<SubmissionRules>) -> Self {
-        Self { rules, ..self }
+    /// The same work with these terms, and what they ask of a node.
+    pub fn with_terms(self, terms: Option<Arc<SubmissionTerms>>) -> Self {
+        let demand = terms.as_ref().map(|terms| terms.demand.clone());
+        Self { terms, ..self.with_demand(demand) }
+    }
+
+    /// The same work with what each task asks of its node.
+    pub fn with_demand(self, demand: Option<Demand>) -> Self {
+        let special = |demand: Option<Demand>| demand.filter(|it| !it.is_plain()).map(Arc::new);
+        let room =
+            |demand: &Demand| Demand { time_limit_ms: None, expect_ms: None, ..demand.clone() };
+        Self { class: special(demand.as_ref().map(room)), demand: special(demand), ..self }
     }
 
     /// Program and arguments.
@@ -161,15 +186,6 @@ impl Work {
     pub fn title(&self) -> &str {
         let program = self.words.split('\0').next().unwrap_or("");
         self.title.as_deref().unwrap_or_else(|| program.rsplit('/').next().unwrap_or(""))
-    }
-}
-
-impl SubmissionRules {
-    /// Rules of `n_tasks` tasks from the number `first` on; `None` where a failure has no consequence.
-    pub fn new(first: u64, n_tasks: u64, failures: FailureRules) -> Option<Self> {
-        let has_effect = 0 < failures.n_retries_max || failures.n_fails_max.is_some();
-        let last = first.saturating_add(n_tasks.saturating_sub(1));
-        has_effect.then_some(Self { first, last, failures })
     }
 }
 
@@ -192,6 +208,8 @@ impl AttemptEnd {
             Self::Signal(signal) => Some(TaskOutcome::Signal(*signal)),
             Self::NotStarted(sentence) => Some(TaskOutcome::NotStarted(sentence.clone())),
             Self::Killed(Killed::Canceled) => Some(TaskOutcome::Canceled),
+            Self::Killed(Killed::TimeLimit) => Some(TaskOutcome::TimeLimit),
+            Self::Killed(Killed::MemoryLimit) => Some(TaskOutcome::MemoryLimit),
             Self::NoRoom(_) | Self::NoTurn | Self::Killed(Killed::LeaseOut | Killed::Leaving) => {
                 None
             }

@@ -16,6 +16,7 @@ mod archive;
 mod arrays;
 mod changes;
 mod note;
+mod queue;
 mod record;
 mod rerun;
 mod retry;
@@ -27,13 +28,14 @@ mod task_table;
 use std::collections::{BTreeMap, VecDeque};
 
 use balancing_policies::{Moment, NodeId};
-use task_api::{Retention, TaskState};
+use task_api::{Demand, Retention, TaskState};
 
 use crate::attempt::{Attempt, EndedAttempt};
 use crate::peer_message::InstanceId;
 pub use archive::OutcomeArchive;
 pub use arrays::{ArrayFailures, ArrayTable};
 pub use note::{Failure, Note, NotedEvent, Reason};
+pub use queue::QueuedClass;
 pub use record::{ArchivedRange, EndRecord, JournalRecord, OutcomeKind, Retry};
 pub use rerun::RerunTasks;
 use shared::Shared;
@@ -145,11 +147,24 @@ impl Book {
             JournalRecord::Around { idx, around } => self.shared.learn(*idx, around),
             JournalRecord::Submitted { first, n_tasks, at_ms, work, array_first } => {
                 let work = self.shared.work(work, None);
-                self.submitted((*first, *n_tasks), *at_ms, work, *array_first);
+                self.submitted((*first, *n_tasks), *at_ms, work, array_first.map(|it| (it, 1)));
             }
-            JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array_first, rules } => {
-                let work = self.shared.work(work, Some(*rules));
-                self.submitted((*first, *n_tasks), *at_ms, work, *array_first);
+            JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array, terms } => {
+                let work = self.shared.work(work, Some(terms));
+                self.submitted((*first, *n_tasks), *at_ms, work, *array);
+            }
+            JournalRecord::EndedWith(end, usage) => {
+                self.end(&EndRecord { usage: *usage, ..end.clone() });
+            }
+            JournalRecord::ForeignEndedWith(ended, usage) => {
+                let ended = EndedAttempt { usage: *usage, ..ended.clone() };
+                self.foreign.insert(ended.attempt, ended);
+            }
+            JournalRecord::Held { first, last, is_held } => {
+                self.tasks.change_range(*first, *last, |task| task.is_held = *is_held);
+            }
+            JournalRecord::Unblocked { first, last } => {
+                self.tasks.change_range(*first, *last, |task| task.is_blocked = false);
             }
             JournalRecord::Given { number, instance, to, incarnation, at_ms } => {
                 let lease = Lease {
@@ -287,9 +302,9 @@ impl Book {
         }
     }
 
-    /// Number of the queued task whose turn it is.
-    pub fn next_queued(&mut self) -> Option<u64> {
-        self.tasks.next_queued()
+    /// Number of the queued task whose turn it is, of those that ask for what `fits`.
+    pub fn next_queued(&mut self, fits: impl Fn(Option<&Demand>) -> bool) -> Option<u64> {
+        self.tasks.next_queued(&fits)
     }
 
     /// Renews the lease of a task, whose node is then told that it may start; returns whether this is the first time.
@@ -345,10 +360,10 @@ impl Book {
             let n_bytes = task.n_output_bytes();
             self.n_output_bytes -= n_bytes;
             self.archive.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
-            if let Some(rules) = task.work.rules
-                && self.tasks.from(rules.first).next().is_none_or(|(next, _)| rules.last < next)
+            if let Some(terms) = &task.work.terms
+                && self.tasks.from(terms.first).next().is_none_or(|(next, _)| terms.last < next)
             {
-                self.tasks.arrays_mut().forget(rules.first);
+                self.tasks.arrays_mut().forget(terms.first);
             }
             if let Some(outcome) = task.outcome() {
                 let brief = OutcomeKind::of(outcome);

@@ -13,18 +13,23 @@
 //! # Not here
 //! The rules by which tasks move: `balancing-policies`. The tasks: [`crate::book`].
 
+mod backfill;
 mod balancing;
 mod explain;
 mod failing;
+mod gates;
 mod gathering;
 mod holding;
+mod jobs;
 mod lending;
 mod node;
+mod placing;
 mod processes;
 mod relaying;
 mod requests;
 mod task_view;
 mod turn;
+mod waiting;
 mod waits;
 
 use crate::book::Book;
@@ -32,12 +37,14 @@ use crate::interface::{
     CoreEvent, CoreTimer, EndedAttempt, KeeperEvent, KeeperOrder, Killed, Member, NodeId, Now, Out,
     PeerMessage,
 };
+use backfill::Backfill;
 use balancing_policies::{Balance, Moment, NodeLoad};
 use gathering::Gathering;
 use holding::{Holding, N_RESULTS_MAX, Offered};
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
 use node::Node;
+use placing::Placing;
 use relaying::Relaying;
 use task_api::Presence;
 use turn::{Asker, Turn};
@@ -59,6 +66,8 @@ struct Roles {
     lending: Lending,
     holding: Holding,
     balance: Balance,
+    backfill: Backfill,
+    placing: Placing,
     /// Load that was last reported to the rules.
     reported: Option<NodeLoad>,
     waits: Waits,
@@ -78,6 +87,8 @@ impl Core {
             lending: Lending::default(),
             holding,
             balance: Balance::new(node.me, policy, seed),
+            backfill: Backfill::default(),
+            placing: Placing::default(),
             reported: None,
             waits: Waits::default(),
             gathering: Gathering::default(),
@@ -137,6 +148,7 @@ impl Roles {
             CoreEvent::Members(members) => self.on_members(members, turn),
             CoreEvent::Measured(measurement) => {
                 turn.node.options.measurement = measurement;
+                turn.node.processes.pool.set_n_cores(measurement.n_cores);
                 self.balance_members(turn);
             }
             CoreEvent::Timer(CoreTimer::Balance(timer)) => {
@@ -151,7 +163,9 @@ impl Roles {
     /// Starts tasks that can be started, reports the load to the rules, and ended tasks to clients.
     fn settle(&mut self, turn: &mut Turn<'_>) {
         turn.stop_arrays();
+        turn.open_gates();
         self.fill(turn);
+        self.place(turn);
         self.report_load(turn);
         for gather in self.gathering.take_over(turn.now.moment) {
             gather.answer(self.status(turn.node, turn.now), turn);
@@ -175,13 +189,21 @@ impl Roles {
         let n_slots = self.balance.n_slots().max(1);
         let n_kept = u64::from(self.balance.n_kept(now));
         let may_start = |turn: &Turn<'_>| n_kept < turn.node.book.tasks().n_queued();
-        while turn.node.processes.n() < n_slots as usize
-            && (self.holding.start(turn) || may_start(turn) && turn.start(None))
-        {}
-        while turn.node.processes.n() < turn.n_orders(n_slots as usize)
+        while self.holding.start(n_slots, turn) || may_start(turn) && self.start_own(n_slots, turn)
+        {
+        }
+        // Tasks that ask for more than a core are started only when they have it.
+        while turn.node.processes.pool.n_special() == 0
+            && turn.node.processes.n() < turn.n_orders(n_slots as usize)
             && may_start(turn)
-            && turn.start(Some(n_slots))
+            && turn.start_ahead(n_slots)
         {}
+    }
+
+    /// Starts an own task, if there is room for one.
+    fn start_own(&mut self, n_slots: u32, turn: &mut Turn<'_>) -> bool {
+        let next = self.backfill.next(turn.node, n_slots, turn.now.moment);
+        next.is_some_and(|number| turn.start(number, n_slots))
     }
 
     fn sweep(&mut self, turn: &mut Turn<'_>) {
@@ -229,6 +251,7 @@ impl Roles {
             PeerMessage::Started(shares) => {
                 for (share, at_ms) in shares {
                     turn.node.book.started_elsewhere(from, share, at_ms);
+                    turn.node.gates.started(share.number);
                 }
             }
             PeerMessage::Cancel(shares) => holding.on_cancel(from, &shares, turn),
@@ -239,6 +262,10 @@ impl Roles {
             PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, turn),
             PeerMessage::AskGone(ask) => self.waits.gone(Asker::Peer(from, ask)),
             PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, turn),
+            PeerMessage::HasRoom => {
+                lending.refusals.has_room(from, turn.now.moment);
+                self.placing.hurry();
+            }
             PeerMessage::HowAreYou(ask) => {
                 let status = Box::new(self.status(turn.node, turn.now));
                 turn.out.send(from, PeerMessage::IAm { ask, status });
@@ -257,7 +284,8 @@ impl Roles {
         } else if N_RESULTS_MAX <= turn.node.book.foreign().len() {
             "too many of its results wait to be acknowledged"
         } else {
-            if self.holding.on_offer(from, offered, turn) {
+            let keeps_room = self.backfill.keeps_room(turn.node);
+            if self.holding.on_offer(from, offered, keeps_room, turn) {
                 self.balance.on_received(from);
             }
             return;
@@ -271,7 +299,7 @@ impl Roles {
             KeeperEvent::Inventory { running, ended } => {
                 turn.node.processes.ready = true;
                 for run in running {
-                    turn.node.processes.reported(run.attempt);
+                    turn.node.processes.reported(&run);
                     if run.attempt.task.home == turn.node.me {
                         turn.runs(run);
                     } else {
@@ -300,6 +328,7 @@ impl Roles {
     fn attempt_ended(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
         turn.node.processes.ended(attempt);
+        self.holding.tell_of_room(turn);
         turn.node.counts.n_ended += u64::from(ended.end.outcome().is_some());
         if attempt.task.home == turn.node.me {
             turn.attempt_ended(ended);

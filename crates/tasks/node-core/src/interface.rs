@@ -7,19 +7,21 @@
 //!   restarted.
 
 use balancing_policies::Timer;
-use task_api::{ClientRequest, DaemonAnswer, Presence};
+use task_api::{ClientRequest, DaemonAnswer, Presence, Resources};
 
 pub use balancing_policies::{Moment, NodeId};
 
 pub use crate::attempt::{
-    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RunningAttempt, SubmissionRules,
+    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RunningAttempt, TaskInput,
     TaskKey, Work,
 };
 use crate::book::JournalRecord;
 pub use crate::peer_message::{
-    FRAME_BYTES_MAX, InstanceId, OfferedTask, PEER_VERSION, PeerError, PeerMessage, SharedEnd,
-    SharedWork,
+    FRAME_BYTES_MAX, InstanceId, OfferedTask, OfferedWork, PEER_VERSION, PeerError, PeerMessage,
+    SharedEnd, SharedWork,
 };
+pub use crate::pool::NodeCapacity;
+pub use crate::terms::{Allocation, SubmissionTerms};
 
 /// Returns the number of the node with this name. Two names with the same number are as unlikely as two files with
 /// the same CRC-32; a node whose number is taken is refused like one whose name is taken.
@@ -57,6 +59,8 @@ pub struct Member {
     pub n_cores: u32,
     /// Speed relative to an ordinary core, which has 1.
     pub speed: f64,
+    /// All that tasks may use on it.
+    pub capacity: Resources,
 }
 
 /// Cores and speed of this node.

@@ -13,5 +13,7 @@ mod core;
 pub mod interface;
 pub mod membership_table;
 mod peer_message;
+mod pool;
+mod terms;
 
 pub use crate::core::{Core, CoreOptions};

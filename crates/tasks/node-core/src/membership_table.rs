@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use task_api::Presence;
+use task_api::{Presence, Resources};
 
 use crate::interface::{Measurement, Member, NodeId, node_id};
+use crate::peer_message::as_json;
 
 /// Most nodes that are known.
 const N_NODES_MAX: usize = 8192;
@@ -46,6 +47,9 @@ pub struct NodeRecord {
     pub speed: f64,
     /// Participation of the node.
     pub standing: Participation,
+    /// All that tasks may use on it.
+    #[serde(with = "as_json")]
+    pub capacity: Resources,
 }
 
 /// Records of all nodes that a node knows.
@@ -88,7 +92,8 @@ impl MembershipTable {
     /// Changes this node's own record; returns whether it has really changed.
     pub fn set_own(&mut self, standing: Participation, measurement: Measurement) -> bool {
         let Measurement { n_cores, speed } = measurement;
-        let new = NodeRecord { standing, n_cores, speed, ..self.me.clone() };
+        let mut new = NodeRecord { standing, n_cores, speed, ..self.me.clone() };
+        new.capacity.cpus = n_cores;
         let is_news = new != self.me;
         self.me = new;
         self.me.revision += u64::from(is_news);
@@ -105,6 +110,7 @@ impl MembershipTable {
             n_cores: 1,
             speed: 1.0,
             standing: Participation::Here,
+            capacity: Resources::default(),
         };
         self.merge(record, now_ms);
         if let Some(seen) = self.others.get_mut(&node_id(name)) {
@@ -234,6 +240,7 @@ impl Seen {
             presence,
             n_cores: self.record.n_cores,
             speed: self.record.speed,
+            capacity: self.record.capacity.clone(),
         }
     }
 }

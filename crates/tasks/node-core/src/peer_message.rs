@@ -5,12 +5,12 @@
 
 use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
-use task_api::{ClientRequest, DaemonAnswer, NodeStatus, Output, TaskOutcome};
+use task_api::{ClientRequest, DaemonAnswer, Demand, NodeStatus, Output, TaskOutcome, Usage};
 
-use crate::attempt::{Attempt, ExecContext, TaskKey};
+use crate::attempt::{Attempt, ExecContext, TaskInput, TaskKey};
 
 /// Version of these messages; nodes of another version are refused when they connect.
-pub const PEER_VERSION: u16 = 1;
+pub const PEER_VERSION: u16 = 2;
 /// Longest message in bytes.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
@@ -47,15 +47,25 @@ pub struct SharedWork {
     pub around_idx: u32,
 }
 
+/// Work as it is offered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedWork {
+    /// The work.
+    pub work: SharedWork,
+    /// What each task asks of its node.
+    #[serde(with = "as_json")]
+    pub demand: Option<Demand>,
+}
+
 /// Task as it is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedTask {
     /// The task.
     pub share: InstanceId,
     /// Position of its work in the offer.
     pub work_idx: u32,
-    /// Index in its array, where it belongs to one.
-    pub array_index: Option<u64>,
+    /// Index and text of the task.
+    pub input: TaskInput,
 }
 
 /// End of a task, reported to its home.
@@ -71,6 +81,8 @@ pub struct SharedEnd {
     pub ended_ms: u64,
     /// Output.
     pub output: Output,
+    /// What it has used.
+    pub usage: Usage,
 }
 
 /// Message from one node to another.
@@ -87,7 +99,7 @@ pub enum PeerMessage {
         /// Execution contexts of the works.
         arounds: Vec<ExecContext>,
         /// Works of the tasks.
-        works: Vec<SharedWork>,
+        works: Vec<OfferedWork>,
         /// The tasks.
         tasks: Vec<OfferedTask>,
     },
@@ -155,6 +167,8 @@ pub enum PeerMessage {
         #[serde(with = "as_json")]
         status: Box<NodeStatus>,
     },
+    /// To homes whose tasks were not taken for want of room: some of it is free again.
+    HasRoom,
     /// Answers [`PeerMessage::Ask`].
     Answer {
         /// Number of the question.
@@ -200,6 +214,7 @@ impl PeerMessage {
             | Self::Cancel(_)
             | Self::Ask { .. }
             | Self::AskGone(_)
+            | Self::HasRoom
             | Self::Balance(_)
             | Self::HowAreYou(_)
             | Self::IAm { .. } => false,
@@ -235,19 +250,19 @@ impl PeerMessage {
 }
 
 /// Encodes clients' messages as JSON, which they are made for: it describes itself.
-mod as_json {
+pub(crate) mod as_json {
     use serde::de::{DeserializeOwned, Error as _};
     use serde::ser::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
         value: &T,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serde_json::to_string(value).map_err(S::Error::custom)?.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
         let text = <&str>::deserialize(deserializer)?;

@@ -11,7 +11,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use node_core::interface::{
-    Attempt, ExecContext, Job, KeeperEvent, KeeperOrder, NodeId, TaskKey, Work,
+    Allocation, Attempt, ExecContext, Job, KeeperEvent, KeeperOrder, NodeId, TaskInput, TaskKey,
+    Work,
 };
 use node_daemon::keeper::{self, Keeper, KeeperOptions};
 use task_api::Submission;
@@ -62,7 +63,8 @@ fn start(number: u64, command: &[&str]) -> KeeperOrder {
         attempt: Attempt { task: TaskKey { home: NodeId(1), number }, instance: 1 },
         name: format!("example.{number}"),
         work: Arc::new(Work::new(&submission, around)),
-        array_index: None,
+        input: TaskInput::default(),
+        allocation: Allocation::default(),
         lease_until: None,
         n_at_once: None,
     }))

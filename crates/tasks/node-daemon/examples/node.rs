@@ -17,7 +17,7 @@ use node_daemon::client_socket::Client;
 use node_daemon::daemon::{ClusterSettings, Daemon, Options, Warn};
 use node_daemon::keeper::{self, KeeperOptions};
 use node_daemon::links::{ClusterKey, LinkOptions};
-use task_api::{ArrayRange, ClientRequest, Submission};
+use task_api::{ArrayIndices, ClientRequest, Submission};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
@@ -94,7 +94,7 @@ fn through(state: &Path, n_tasks: u64, daemon: &Child) -> Result<(), Box<dyn Err
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
         environment: std::env::vars().collect(),
-        array: Some(ArrayRange { first: 1, last: n_tasks }),
+        array: Some(ArrayIndices::range(1, n_tasks)),
         ..Submission::default()
     };
     let since = Instant::now();

@@ -14,7 +14,7 @@ use node_core::interface::{
 };
 use node_core::{Core, CoreOptions};
 use node_daemon::journal::Encoder;
-use task_api::{ArrayRange, ClientRequest, DaemonAnswer, Output, Presence, Submission};
+use task_api::{ArrayIndices, ClientRequest, DaemonAnswer, Output, Presence, Submission};
 
 /// Receives the core's output, and encodes the records that would be written.
 struct Sink {
@@ -86,7 +86,7 @@ fn core(sink: &mut Sink) -> Core {
     core
 }
 
-fn submission(array: Option<ArrayRange>, text: String) -> Submission {
+fn submission(array: Option<ArrayIndices>, text: String) -> Submission {
     Submission {
         command: vec!["/usr/bin/simulate".to_owned(), "--input".to_owned(), text],
         folder: "/home/user/project".to_owned(),
@@ -102,7 +102,7 @@ fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     let now = |n: u64| Now { moment: Moment(n * 500_000), unix_ms: n / 2 };
     let client = ClientId(1);
     let began = Instant::now();
-    let array = Some(ArrayRange { first: 1, last: n_tasks });
+    let array = Some(ArrayIndices::range(1, n_tasks));
     let request = ClientRequest::Submit { submission: submission(array, "x".to_owned()) };
     core.on(now(0), CoreEvent::FromClient { client, request }, &mut sink);
     let tasks = format!("n.1-{n_tasks}").parse()?;

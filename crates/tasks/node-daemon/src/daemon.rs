@@ -37,7 +37,7 @@ pub use network::Warn;
 use node_core::CoreOptions;
 use node_core::book::Book;
 pub use node_core::book::BookLimits;
-use node_core::interface::{CoreEvent, Measurement, Now, node_id};
+use node_core::interface::{CoreEvent, Measurement, NodeCapacity, Now, node_id};
 use outbox::{Edges, Orders, Outbox};
 use record_batch::RecordBatch;
 
@@ -83,6 +83,8 @@ pub struct Options {
     pub state: PathBuf,
     /// Cores and speed of the node.
     pub measurement: Measurement,
+    /// What it has for tasks.
+    pub capacity: NodeCapacity,
     /// Policy by which tasks move.
     pub policy: Policy,
     /// Condition on which a record counts as written.
@@ -141,6 +143,7 @@ impl Options {
             name: name.to_owned(),
             state: state.to_owned(),
             measurement,
+            capacity: NodeCapacity::of_cores(measurement.n_cores),
             policy: Policy::DEFAULT,
             durability: Durability::default(),
             lease_ms: 10_000,
@@ -243,5 +246,6 @@ fn core_options(options: &Options, start: &DaemonStart, now: Now) -> CoreOptions
         lease_ms: options.lease_ms,
         slack_ms: options.slack_ms,
         measurement: options.measurement,
+        capacity: options.capacity.clone(),
     }
 }

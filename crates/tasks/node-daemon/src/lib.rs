@@ -14,6 +14,7 @@
 //! The decisions (`node-core`); the rules by which tasks move (`balancing-policies`); what clients see (`task-api`); arguments (`task-client`).
 
 mod blocks;
+pub mod capacity;
 pub mod client_socket;
 pub mod daemon;
 pub mod journal;

@@ -25,7 +25,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fs, io, thread};
-use task_api::Presence;
+use task_api::{Presence, Resources};
 
 /// Default port that nodes listen on.
 pub const PORT: u16 = 7411;
@@ -65,6 +65,8 @@ pub struct ClusterOptions {
     pub incarnation: u64,
     /// Cores and speed of the node.
     pub measurement: Measurement,
+    /// All that tasks may use on it.
+    pub capacity: Resources,
     /// Network of the node.
     pub settings: ClusterSettings,
 }

@@ -3,12 +3,13 @@
 
 use super::network::NetworkOptions;
 use crate::location::StateOption;
+use crate::submit::wishes::resource;
 use balancing_policies::{Domain, Rule};
 use clap::Args;
 use node_daemon::journal::Durability;
 use node_daemon::measure::SpeedBy;
 use std::net::SocketAddr;
-use user_io::option_value::{one_of, seconds, within};
+use user_io::option_value::{bytes, one_of, seconds, within};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +20,7 @@ Examples:
   srun --ntasks-per-node=1 sintonia node start --slurm         all nodes of a Slurm job
   mpirun --bind-to none sintonia node start --meet ~/meet      one for each rank
   sintonia node start --web 8080                               with a page and figures for Prometheus
+  sintonia node start --gpus 4 --resource fpga=2               tasks may ask for these
 
 All nodes of a cluster have the same key, which others cannot read: `sintonia node key` makes it, and in
 a home that the nodes share it is found by all. Their messages are encrypted with it. Only the user
@@ -82,6 +84,15 @@ pub(super) struct CapacityOptions {
     /// Tasks that run at the same time; by default the cores that this process may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) cores: Option<u32>,
+    /// Memory that tasks may ask for; by default that of the machine, or of this control group
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(super) memory: Option<u64>,
+    /// GPUs that tasks may ask for; by default those that the drivers of NVIDIA and AMD list
+    #[arg(long, value_name = "N")]
+    pub(super) gpus: Option<u32>,
+    /// Other resource that tasks may ask for (`submit --resource`); may be given several times
+    #[arg(long, value_name = "NAME=N", value_parser = resource)]
+    pub(super) resource: Vec<(String, u32)>,
     /// Speed of a core, with 1 for an ordinary one; by default measured at the start
     #[arg(long, value_name = "X", value_parser = |text: &str| within(text, 0.001..=1000.0))]
     pub(super) speed: Option<f64>,

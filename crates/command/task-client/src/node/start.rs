@@ -6,6 +6,7 @@ use super::{keeper_words, web};
 use crate::location::own_name;
 use anyhow::Context;
 use balancing_policies::Policy;
+use node_daemon::capacity::{CapacityOptions, capacity};
 use node_daemon::client_socket::{Client, SOCKET, open_state};
 use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Stopper, Warn};
 use node_daemon::measure::{MeasureOptions, measure};
@@ -72,6 +73,12 @@ fn daemon_options(
     let rules = &options.rules;
     let node = &options.node;
     let measured = MeasureOptions { by: node.speed_by, n_cores: node.cores, speed: node.speed };
+    let measurement = measure(&measured);
+    let told = CapacityOptions {
+        memory_bytes: node.memory,
+        gpus: node.gpus,
+        named: node.resource.iter().cloned().collect(),
+    };
     // This program's own file, even if it was replaced meanwhile.
     let keeper = std::iter::once("/proc/self/exe".into()).chain(keeper_words("keeper", state));
     // In the background, messages go into a file of the daemon's own, else to where the user sent standard error.
@@ -87,7 +94,8 @@ fn daemon_options(
         },
         network,
         warn: Warn(Arc::new(move |sentence: &str| log.say(sentence))),
-        ..Options::new(name, state, measure(&measured), keeper.collect())
+        capacity: capacity(measurement.n_cores, &told),
+        ..Options::new(name, state, measurement, keeper.collect())
     }
 }
 

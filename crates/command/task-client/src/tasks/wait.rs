@@ -359,7 +359,19 @@ mod tests {
         let (node, output, started_ms) = ("alpha".to_owned(), None, None);
         let (is_brief, why) = (false, None);
         let (instance, ended_ms) = (1, 0);
-        EndedTask { number, node, instance, started_ms, ended_ms, outcome, output, is_brief, why }
+        let usage = task_api::Usage::default();
+        EndedTask {
+            number,
+            node,
+            instance,
+            started_ms,
+            ended_ms,
+            outcome,
+            output,
+            is_brief,
+            why,
+            usage,
+        }
     }
 
     #[track_caller]

@@ -6,7 +6,7 @@ use display::ink::Tone;
 use display::table::{Cell, Table};
 use display::text::harmless;
 use display::units::{count, plural};
-use task_api::{NodeCounters, NodeLoadState, NodeStatus, Presence};
+use task_api::{Bytes, NodeCounters, NodeLoadState, NodeStatus, Presence};
 
 /// Returns a line for each node and a summary line, ending in a line feed.
 #[must_use]
@@ -22,6 +22,43 @@ pub fn nodes(nodes: &[NodeStatus], style: Style) -> String {
             page.sentence("", &sentence, Tone::Fair);
         }
     }
+    page.into_text()
+}
+
+/// Returns a line for each node with what its tasks use of what it has, ending in a line feed.
+#[must_use]
+pub fn node_resources(nodes: &[NodeStatus], style: Style) -> String {
+    let of = |used: u64, all: u64| format!("{used}/{all}");
+    let memory = |node: &NodeStatus| {
+        let (used, all) = (node.resources.used.memory_bytes, node.resources.capacity.memory_bytes);
+        match (used, all) {
+            (_, 0) => "-".to_owned(),
+            (0, all) => format!("0/{}", Bytes(all)),
+            (used, all) => format!("{}/{}", Bytes(used), Bytes(all)),
+        }
+    };
+    let named = |node: &NodeStatus| {
+        let used = |name: &str| node.resources.used.named.get(name).copied().unwrap_or(0);
+        let all = node.resources.capacity.named.iter();
+        let all = all.map(|(name, n)| format!("{name} {}", of(used(name).into(), (*n).into())));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let mut page = Page::new(style);
+    let up = nodes.iter().filter(|node| node.load.is_some()).collect::<Vec<_>>();
+    page.table(
+        &Table::new(up)
+            .name("node", |node| Cell::from(harmless(&node.node)).tone(Tone::Strong))
+            .right("cores", |node| {
+                let resources = &node.resources;
+                of(resources.used.cpus.into(), resources.capacity.cpus.into())
+            })
+            .right("memory", |node| memory(node))
+            .right("GPUs", |node| {
+                let resources = &node.resources;
+                of(resources.used.gpus.into(), resources.capacity.gpus.into())
+            })
+            .left("other", |node| named(node)),
+    );
     page.into_text()
 }
 

@@ -6,7 +6,9 @@ use display::ink::Tone;
 use display::table::{Cell, Table};
 use display::text::harmless;
 use display::units::{bytes, moment, seconds};
-use task_api::{EndedTask, Explanation, OutputText, TaskName, TaskOutcome, TaskState, TaskStatus};
+use task_api::{
+    Bytes, EndedTask, Explanation, OutputText, TaskName, TaskOutcome, TaskState, TaskStatus,
+};
 
 /// Returns a line for each task, ending in a line feed; `now_ms` is the current time in ms since 1970.
 #[must_use]
@@ -85,6 +87,14 @@ fn table(tasks: &[TaskStatus], now_ms: u64) -> Table<&TaskStatus> {
             let times = task.started_ms.zip(until_ms);
             times.map_or_else(nothing, |(started_ms, until_ms)| span(started_ms, until_ms))
         })
+        .right("cpu", |task| {
+            let used = task.usage.filter(|used| 0 < used.cpu_ms);
+            used.map_or_else(nothing, |used| seconds(used.cpu_ms as f64 / 1e3))
+        })
+        .right("memory", |task| {
+            let used = task.usage.filter(|used| 0 < used.memory_max_kib);
+            used.map_or_else(nothing, |used| Bytes(used.memory_max_kib * 1024).to_string())
+        })
         .right("start", |task| {
             let tone = if 1 < task.instance { Tone::Fair } else { Tone::Dim };
             Cell::from(task.instance.to_string()).tone(tone)
@@ -112,7 +122,9 @@ fn outcome_tone(outcome: &TaskOutcome) -> Tone {
         TaskOutcome::Exit(_)
         | TaskOutcome::Signal(_)
         | TaskOutcome::NotStarted(_)
-        | TaskOutcome::Lost => Tone::Poor,
+        | TaskOutcome::Lost
+        | TaskOutcome::TimeLimit
+        | TaskOutcome::MemoryLimit => Tone::Poor,
     }
 }
 

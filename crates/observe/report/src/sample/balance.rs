@@ -37,6 +37,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
         uptime_ms: 725_000,
         troubles: Vec::new(),
         kept: task_api::Retention::default(),
+        resources: task_api::NodeResources::default(),
     };
     let mut alpha = node("alpha", NodeLoadState::Sender, 4, 12_345, counts(0, 45));
     alpha.n_leased = 9;
@@ -66,6 +67,8 @@ pub fn tasks() -> (u64, Vec<TaskStatus>) {
         ended_ms: None,
         outcome: None,
         why: None,
+        job: None,
+        usage: None,
     };
     let ended = |number, node, outcome| TaskStatus {
         started_ms: Some(NOW_MS - 94_000),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::JournalRecord;
-use crate::attempt::SubmissionRules;
+use crate::terms::SubmissionTerms;
 
 /// Arrays that bound their failures and have tasks that are kept one by one, by the number of their first task.
 #[derive(Debug, Default)]
@@ -28,12 +28,13 @@ pub struct ArrayFailures {
 
 impl ArrayTable {
     /// The array of a submission, if it bounds its failures.
-    pub fn get(&self, rules: Option<&SubmissionRules>) -> Option<&ArrayFailures> {
-        self.arrays.get(&rules?.first)
+    pub fn get(&self, terms: Option<&SubmissionTerms>) -> Option<&ArrayFailures> {
+        let terms = terms.filter(|terms| terms.failures.n_fails_max.is_some())?;
+        self.arrays.get(&terms.first)
     }
 
-    pub(super) fn submitted(&mut self, rules: Option<&SubmissionRules>) {
-        if let Some(SubmissionRules { first, last, failures }) = rules
+    pub(super) fn submitted(&mut self, terms: Option<&SubmissionTerms>) {
+        if let Some(SubmissionTerms { first, last, failures, .. }) = terms
             && let Some(n_fails_max) = failures.n_fails_max
         {
             let array = ArrayFailures { last: *last, n_fails_max, n_failed: 0, stopped_ms: None };
@@ -42,13 +43,13 @@ impl ArrayTable {
     }
 
     /// Counts a task of this submission that failed.
-    pub(super) fn failed(&mut self, rules: Option<&SubmissionRules>) {
-        if let Some(rules) = rules
-            && let Some(array) = self.arrays.get_mut(&rules.first)
+    pub(super) fn failed(&mut self, terms: Option<&SubmissionTerms>) {
+        if let Some(terms) = terms.filter(|terms| terms.failures.n_fails_max.is_some())
+            && let Some(array) = self.arrays.get_mut(&terms.first)
         {
             array.n_failed = array.n_failed.saturating_add(1);
             if array.n_failed == array.n_fails_max.saturating_add(1) {
-                self.beyond.insert(rules.first);
+                self.beyond.insert(terms.first);
             }
         }
     }

@@ -16,10 +16,11 @@ impl Book {
         (first, n_tasks): (u64, u64),
         at_ms: u64,
         work: Option<Arc<Work>>,
-        array_first: Option<u64>,
+        array: Option<(u64, u64)>,
     ) {
-        let mut begins = [Some(first), array_first].into_iter().flatten();
-        let can_be = begins.all(|begin| begin.checked_add(n_tasks).is_some());
+        let last_index = |(first, step): (u64, u64)| first.checked_add(step.checked_mul(n_tasks)?);
+        let can_be =
+            first.checked_add(n_tasks).is_some() && array.is_none_or(|it| last_index(it).is_some());
         let Some(work) = work.filter(|_| can_be) else { return };
         // A damaged or repeated record must not bring back earlier tasks.
         if first < self.next || n_tasks == 0 || N_TASKS_MAX < n_tasks {
@@ -27,11 +28,11 @@ impl Book {
         }
         let last = first.saturating_add(n_tasks - 1);
         let task = |number: u64| {
-            let array_index = array_first.map(|index| index.saturating_add(number - first));
+            let array_index = array.map(|(index, step)| index + step * (number - first));
             Task::new(work.clone(), array_index, at_ms)
         };
         self.tasks.submit(first, (first..=last).map(task));
-        self.tasks.arrays_mut().submitted(work.rules.as_ref());
+        self.tasks.arrays_mut().submitted(work.terms.as_deref());
         self.next = last.saturating_add(1);
     }
 
@@ -88,9 +89,10 @@ impl Book {
     }
 
     pub(super) fn end(&mut self, end: &EndRecord) {
-        let Some(rules) = self.tasks.open(end.number).map(|task| task.work.rules) else { return };
+        let Some(task) = self.tasks.open(end.number) else { return };
         if end.outcome.is_failure() {
-            self.tasks.arrays_mut().failed(rules.as_ref());
+            let terms = task.work.terms.clone();
+            self.tasks.arrays_mut().failed(terms.as_deref());
         }
         self.leases.remove(&end.number);
         let n_bytes = self.tasks.change(end.number, |task| {

@@ -2,11 +2,12 @@
 
 use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
-use task_api::{Output, TaskOutcome};
+use task_api::{Output, TaskOutcome, Usage};
 
 use super::note::{Failure, Note, Reason};
-use crate::attempt::{Attempt, EndedAttempt, ExecContext, SubmissionRules};
-use crate::peer_message::SharedWork;
+use crate::attempt::{Attempt, EndedAttempt, ExecContext};
+use crate::peer_message::{SharedWork, as_json};
+use crate::terms::SubmissionTerms;
 
 /// Event that is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +142,7 @@ pub enum JournalRecord {
         /// Number of the last task.
         last: u64,
     },
-    /// Tasks were submitted that have rules for failures.
+    /// Tasks were submitted that ask for more than a command.
     SubmittedWith {
         /// Number of the first task.
         first: u64,
@@ -151,10 +152,11 @@ pub enum JournalRecord {
         at_ms: u64,
         /// Work of each task.
         work: SharedWork,
-        /// Index of the first task, where it is an array.
-        array_first: Option<u64>,
-        /// Rules, with the numbers of all tasks of the submission.
-        rules: SubmissionRules,
+        /// Index of the first task and the difference to that of the next, where it is an array.
+        array: Option<(u64, u64)>,
+        /// What they ask for, with the numbers of all tasks of the submission.
+        #[serde(with = "as_json")]
+        terms: SubmissionTerms,
     },
     /// An attempt at a task failed, and the task waits until it is tried again.
     Retried {
@@ -174,6 +176,26 @@ pub enum JournalRecord {
         /// Time at which the others were canceled for that, in ms since 1970.
         stopped_ms: Option<u64>,
     },
+    /// A task has ended, and used this.
+    EndedWith(EndRecord, Usage),
+    /// A task of another node ended here, and used this.
+    ForeignEndedWith(EndedAttempt, Usage),
+    /// Tasks are held, or released.
+    Held {
+        /// Number of the first task.
+        first: u64,
+        /// Number of the last task.
+        last: u64,
+        /// True if they are held.
+        is_held: bool,
+    },
+    /// What these tasks waited for has happened, or does not matter any more.
+    Unblocked {
+        /// Number of the first task.
+        first: u64,
+        /// Number of the last task.
+        last: u64,
+    },
 }
 
 impl JournalRecord {
@@ -190,19 +212,38 @@ impl JournalRecord {
             | Self::Started { number, .. }
             | Self::Retried { number, .. }
             | Self::Story { number, .. } => *number,
-            Self::Ended(end) => end.number,
+            Self::Ended(end) | Self::EndedWith(end, _) => end.number,
             Self::Next(number) => number.saturating_sub(1),
             Self::Past(runs) => runs.iter().map(|run| run.last).max().unwrap_or(0),
             // These name other nodes' tasks, or ranges that may go beyond all tasks.
             Self::Around { .. }
             | Self::Canceled { .. }
             | Self::ForeignEnded(_)
+            | Self::ForeignEndedWith(..)
+            | Self::Held { .. }
+            | Self::Unblocked { .. }
             | Self::Acknowledged(_)
             | Self::Damaged { .. }
             | Self::PastCounts { .. }
             | Self::Doubted { .. }
             | Self::ArrayFailures { .. }
             | Self::Settled { .. } => 0,
+        }
+    }
+
+    /// Record of the end of a task.
+    pub fn of_end(end: EndRecord) -> Self {
+        match end.usage {
+            usage if usage == Usage::default() => Self::Ended(end),
+            usage => Self::EndedWith(end, usage),
+        }
+    }
+
+    /// Record of the end of another node's task.
+    pub fn of_foreign_end(ended: EndedAttempt) -> Self {
+        match ended.usage {
+            usage if usage == Usage::default() => Self::ForeignEnded(ended),
+            usage => Self::ForeignEndedWith(ended, usage),
         }
     }
 
@@ -228,6 +269,10 @@ pub enum OutcomeKind {
     NotStarted,
     /// Started as often as allowed, and each time its node was lost.
     Lost,
+    /// Ran for too long.
+    TimeLimit,
+    /// Used too much memory.
+    MemoryLimit,
 }
 
 /// Tasks with consecutive numbers and the same outcome.
@@ -250,6 +295,8 @@ impl OutcomeKind {
             TaskOutcome::Canceled => Self::Canceled,
             TaskOutcome::NotStarted(_) => Self::NotStarted,
             TaskOutcome::Lost => Self::Lost,
+            TaskOutcome::TimeLimit => Self::TimeLimit,
+            TaskOutcome::MemoryLimit => Self::MemoryLimit,
         }
     }
 
@@ -261,6 +308,8 @@ impl OutcomeKind {
             Self::Canceled => TaskOutcome::Canceled,
             Self::NotStarted => TaskOutcome::NotStarted("the reason is no longer kept".to_owned()),
             Self::Lost => TaskOutcome::Lost,
+            Self::TimeLimit => TaskOutcome::TimeLimit,
+            Self::MemoryLimit => TaskOutcome::MemoryLimit,
         }
     }
 }
@@ -288,6 +337,9 @@ pub struct EndRecord {
     pub ended_ms: u64,
     /// Output.
     pub output: Output,
+    /// What it has used; not in this encoding, but in a field of its own of the record.
+    #[serde(skip)]
+    pub usage: Usage,
 }
 
 impl EndRecord {
@@ -299,8 +351,8 @@ impl EndRecord {
         outcome: TaskOutcome,
         ended_ms: u64,
     ) -> Self {
-        let output = Output::default();
-        Self { number, instance, node, outcome, started_ms: None, ended_ms, output }
+        let (output, usage) = (Output::default(), Usage::default());
+        Self { number, instance, node, outcome, started_ms: None, ended_ms, output, usage }
     }
 }
 

@@ -6,7 +6,7 @@ use task_api::{RerunSelection, TaskOutcome};
 
 use super::snapshot::{TaskRun, shared, twice_if_many};
 use super::{Book, JournalRecord, OutcomeKind, Task};
-use crate::attempt::SubmissionRules;
+use crate::terms::SubmissionTerms;
 
 /// Ended tasks of a range, by what a selection takes of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,23 +40,42 @@ impl RerunTasks {
     pub fn records(&self, book: &Book, at_ms: u64) -> Vec<JournalRecord> {
         let mut records = Vec::new();
         let runs = self.runs(book, at_ms);
-        // Tasks of one submission keep their rules in common.
-        let submission = |run: &TaskRun| run.work.as_ref()?.rules.map(|rules| rules.first);
+        // Tasks of one submission keep their terms in common.
+        let submission = |run: &TaskRun| Some(run.work.as_ref()?.terms.as_ref()?.first);
         for runs in runs.chunk_by(|a, b| submission(a) == submission(b)) {
             let first = runs.first().map_or(0, |run| run.first);
-            let n_tasks = runs.iter().map(|run| run.n_tasks).sum();
+            let n_tasks = runs.iter().map(|run| run.n_tasks).sum::<u64>();
             for run in runs {
                 let Some(work) = &run.work else { continue };
                 // The tasks that are kept use their surroundings, so that these are known.
                 let Ok(idx) = book.shared.number(&work.around) else { continue };
-                let failures = work.rules.map(|rules| rules.failures);
-                let rules = failures.and_then(|it| SubmissionRules::new(first, n_tasks, it));
-                let submitted = run.record(shared(work, idx), rules);
+                let terms = work.terms.as_ref().map(|terms| {
+                    let new = SubmissionTerms { first, last: first + n_tasks - 1, ..again(terms) };
+                    self.with_items(terms, new, (book.next, run))
+                });
+                let submitted = run.record(shared(work, idx), terms);
                 let between = JournalRecord::Next(run.first);
                 twice_if_many(&submitted, &between, |record| records.push(record.clone()));
             }
         }
         records
+    }
+
+    /// The new terms of a run, with the texts that its tasks had under their old numbers.
+    fn with_items(
+        &self,
+        before: &SubmissionTerms,
+        mut new: SubmissionTerms,
+        (next, run): (u64, &TaskRun),
+    ) -> SubmissionTerms {
+        if !before.items.is_empty() {
+            let idx = usize::try_from(run.first - next).unwrap_or(usize::MAX);
+            let n_tasks = usize::try_from(run.n_tasks).unwrap_or(usize::MAX);
+            let numbers = self.numbers.iter().skip(idx).take(n_tasks);
+            let item = |number: &u64| before.item(*number).unwrap_or_default().to_owned();
+            (new.items, new.items_first) = (numbers.map(item).collect(), run.first);
+        }
+        new
     }
 
     fn runs(&self, book: &Book, at_ms: u64) -> Vec<TaskRun> {
@@ -72,6 +91,14 @@ impl RerunTasks {
         }
         runs
     }
+}
+
+/// Terms for another run: whatever the tasks had waited for has happened.
+fn again(terms: &SubmissionTerms) -> SubmissionTerms {
+    let mut new = SubmissionTerms { items: Vec::new(), ..terms.clone() };
+    new.schedule.after.clear();
+    new.schedule.is_held = false;
+    new
 }
 
 fn new_run(number: u64, task: &Task, at_ms: u64) -> TaskRun {

@@ -18,7 +18,7 @@ impl Retry {
 impl Task {
     /// The retry after an instance of this task that ended with `outcome`; `None` where that ends the task.
     pub fn retry(&self, instance: u32, outcome: &TaskOutcome, at_ms: u64) -> Option<Retry> {
-        let failures = self.work.rules?.failures;
+        let failures = self.work.terms.as_ref()?.failures;
         let n_failed = self.failed().n_failed;
         let delay_ms = failures.retry_after_ms(outcome, n_failed)?;
         let retry = Retry { n_failed: n_failed + 1, instance, at_ms, delay_ms };
@@ -27,7 +27,8 @@ impl Task {
 
     /// Most attempts at the task, unless some are lost.
     pub fn n_attempts_max(&self) -> u64 {
-        self.work.rules.map_or(1, |rules| u64::from(rules.failures.n_retries_max) + 1)
+        let terms = self.work.terms.as_ref();
+        terms.map_or(1, |terms| u64::from(terms.failures.n_retries_max) + 1)
     }
 
     /// Returns whether the failure of this instance was noted: the report of it was repeated.

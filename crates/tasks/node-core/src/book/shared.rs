@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::attempt::{ExecContext, SubmissionRules, Work};
+use crate::attempt::{ExecContext, Work};
 use crate::peer_message::SharedWork;
+use crate::terms::SubmissionTerms;
 
 /// Surroundings by number, and numbers by surroundings.
 #[derive(Debug, Default)]
@@ -56,12 +57,12 @@ impl Shared {
     pub(super) fn work(
         &self,
         work: &SharedWork,
-        rules: Option<SubmissionRules>,
+        terms: Option<&SubmissionTerms>,
     ) -> Option<Arc<Work>> {
         let around = self.by_idx.get(&work.around_idx)?.clone();
         let title = work.title.as_deref().map(Box::from);
         let work = Work::from_words(title, work.words.as_str().into(), around);
-        Some(Arc::new(work.with_rules(rules)))
+        Some(Arc::new(work.with_terms(terms.cloned().map(Arc::new))))
     }
 
     /// Forgets surroundings that no task uses any more, and returns the others with their numbers.

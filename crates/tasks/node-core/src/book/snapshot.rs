@@ -5,8 +5,9 @@ use std::sync::Arc;
 use task_api::{Submission, TaskOutcome, TaskState};
 
 use super::{Book, EndRecord, JournalRecord, Lease, Task};
-use crate::attempt::{ExecContext, SubmissionRules, Work};
+use crate::attempt::{ExecContext, Work};
 use crate::peer_message::SharedWork;
+use crate::terms::SubmissionTerms;
 
 impl Book {
     /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
@@ -23,16 +24,16 @@ impl Book {
             words: submission.command.join("\0"),
             around_idx: idx,
         };
-        let (first, n_tasks) = (self.next, submission.n_tasks());
-        let rules = SubmissionRules::new(first, n_tasks, submission.failures);
-        let array_first = submission.array.map(|array| array.first);
-        let run = TaskRun { first, n_tasks, at_ms, array_first, work: None };
-        let submitted = run.record(work, rules);
+        let terms = SubmissionTerms::of(self.next, submission);
         let mut records = Vec::with_capacity(4);
         if is_new {
             records.push(around.clone());
         }
-        twice_if_many(&submitted, &around, |record| records.push(record.clone()));
+        for run in runs_of(self.next, submission, at_ms) {
+            let terms = terms.as_ref().map(|terms| terms.with_items_of(run.first, run.n_tasks));
+            let submitted = run.record(work.clone(), terms);
+            twice_if_many(&submitted, &around, |record| records.push(record.clone()));
+        }
         if is_new && submission.n_tasks() == 1 {
             records.push(around);
         }
@@ -59,12 +60,12 @@ impl Book {
         for number in &self.ended {
             let Some(task) = self.tasks.get(*number) else { continue };
             if let Some(end) = end_of(*number, task) {
-                write(&JournalRecord::Ended(end));
+                write(&JournalRecord::of_end(end));
             }
             write_history(*number, task, &mut write);
         }
         for ended in self.foreign.values() {
-            write(&JournalRecord::ForeignEnded(ended.clone()));
+            write(&JournalRecord::of_foreign_end(ended.clone()));
         }
         for (first, last) in self.tasks.uncertain() {
             write(&JournalRecord::Doubted { first, last });
@@ -138,8 +139,26 @@ pub(super) struct TaskRun {
     pub(super) first: u64,
     pub(super) n_tasks: u64,
     pub(super) at_ms: u64,
-    pub(super) array_first: Option<u64>,
+    /// Index of the first task and the difference to that of the next, where it is an array.
+    pub(super) array: Option<(u64, u64)>,
     pub(super) work: Option<Arc<Work>>,
+}
+
+/// Runs of tasks that a submission makes, from the number `first` on: one for each range of its array.
+fn runs_of(first: u64, submission: &Submission, at_ms: u64) -> Vec<TaskRun> {
+    let run = |first, n_tasks, array| TaskRun { first, n_tasks, at_ms, array, work: None };
+    let Some(array) = &submission.array else {
+        let n_tasks = submission.n_tasks();
+        let array = (!submission.items.is_empty()).then_some((1, 1));
+        return vec![run(first, n_tasks, array)];
+    };
+    let mut next = first;
+    let ranges = array.0.iter().map(|range| {
+        let (begin, n_tasks) = (next, range.n_tasks());
+        next += n_tasks;
+        run(begin, n_tasks, Some((range.first, range.step)))
+    });
+    ranges.collect()
 }
 
 impl TaskRun {
@@ -148,7 +167,7 @@ impl TaskRun {
             first: number,
             n_tasks: 1,
             at_ms: task.submitted_ms,
-            array_first: task.array_index(),
+            array: task.array_index().map(|index| (index, 1)),
             work: Some(task.work.clone()),
         }
     }
@@ -156,29 +175,65 @@ impl TaskRun {
     /// Adds the task to the run, if it is the next one of the same submission.
     pub(super) fn takes(&mut self, number: u64, task: &Task) -> bool {
         let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, &task.work));
-        let index = self.array_first.map(|index| index.saturating_add(self.n_tasks));
-        let fits = same_work
-            && number.checked_sub(self.first) == Some(self.n_tasks)
-            && task.array_index() == index;
+        let follows = same_work && number.checked_sub(self.first) == Some(self.n_tasks);
+        if follows
+            && self.n_tasks == 1
+            && let (Some((first, step)), Some(index)) = (&mut self.array, task.array_index())
+            && *first < index
+        {
+            // The second task tells the step.
+            *step = index - *first;
+        }
+        let index =
+            self.array.map(|(index, step)| index.saturating_add(step.saturating_mul(self.n_tasks)));
+        let fits = follows && task.array_index() == index;
         self.n_tasks += u64::from(fits);
         fits
     }
 
     /// Record that submits the run.
-    pub(super) fn record(&self, work: SharedWork, rules: Option<SubmissionRules>) -> JournalRecord {
-        let &Self { first, n_tasks, at_ms, array_first, .. } = self;
-        match rules {
-            Some(rules) => {
-                JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array_first, rules }
+    pub(super) fn record(&self, work: SharedWork, terms: Option<SubmissionTerms>) -> JournalRecord {
+        let &Self { first, n_tasks, at_ms, array, .. } = self;
+        match terms {
+            Some(terms) => {
+                JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array, terms }
             }
-            None => JournalRecord::Submitted { first, n_tasks, at_ms, work, array_first },
+            None => {
+                let array_first = array.map(|(first, _)| first);
+                JournalRecord::Submitted { first, n_tasks, at_ms, work, array_first }
+            }
+        }
+    }
+
+    /// Terms of the run, with the texts of its own tasks only.
+    fn terms(&self) -> Option<SubmissionTerms> {
+        let terms = self.work.as_ref()?.terms.as_ref()?;
+        Some(terms.with_items_of(self.first, self.n_tasks))
+    }
+
+    /// Writes which of the tasks are held or wait for others, where that is not as they were submitted.
+    fn write_changed_flags<'a, T: Iterator<Item = (u64, &'a Task)>>(
+        &self,
+        tasks: impl Fn() -> T,
+        write: &mut impl FnMut(&JournalRecord),
+    ) {
+        let schedule = self.work.as_ref().and_then(|work| Some(&work.terms.as_ref()?.schedule));
+        let open = || tasks().filter(|(_, task)| !task.is_over());
+        let is_held = !schedule.is_some_and(|schedule| schedule.is_held);
+        for (first, last) in spans(open().filter(|(_, task)| task.is_held == is_held)) {
+            write(&JournalRecord::Held { first, last, is_held });
+        }
+        let waited = schedule.is_some_and(|schedule| !schedule.after.is_empty());
+        let free = |(_, task): &(u64, &Task)| waited && !task.is_blocked;
+        for (first, last) in spans(open().filter(free)) {
+            write(&JournalRecord::Unblocked { first, last });
         }
     }
 
     fn flush(&self, book: &Book, write: &mut impl FnMut(&JournalRecord)) {
         let Some(work) = &self.work else { return };
         let Ok(around_idx) = book.shared.number(&work.around) else { return };
-        let submitted = self.record(shared(work, around_idx), work.rules);
+        let submitted = self.record(shared(work, around_idx), self.terms());
         let n_tasks = usize::try_from(self.n_tasks).unwrap_or(usize::MAX);
         let tasks = || book.tasks.from(self.first).take(n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
@@ -188,10 +243,23 @@ impl TaskRun {
             JournalRecord::Around { idx: around_idx, around: (*work.around).clone() }
         };
         twice_if_many(&submitted, &between, &mut *write);
+        self.write_changed_flags(tasks, write);
         for (number, task) in tasks() {
             write_state(number, task, book.leases.get(&number), write);
         }
     }
+}
+
+/// Ranges of consecutive numbers.
+fn spans<'a>(tasks: impl Iterator<Item = (u64, &'a Task)>) -> Vec<(u64, u64)> {
+    let mut spans = Vec::<(u64, u64)>::new();
+    for (number, _) in tasks {
+        match spans.last_mut() {
+            Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    spans
 }
 
 /// Work as it is written.
@@ -212,5 +280,6 @@ fn end_of(number: u64, task: &Task) -> Option<EndRecord> {
         started_ms: task.started_ms(),
         ended_ms: task.ended_ms()?,
         output: task.output().cloned().unwrap_or_default(),
+        usage: task.usage().unwrap_or_default(),
     })
 }

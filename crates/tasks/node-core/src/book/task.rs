@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use balancing_policies::{Moment, NodeId};
-use task_api::{Output, TaskOutcome, TaskState};
+use task_api::{Output, TaskOutcome, TaskState, Usage};
 
 use super::note::{Note, NotedEvent};
 use super::record::{EndRecord, Retry};
-use crate::attempt::Work;
+use crate::attempt::{TaskInput, Work};
 
 /// Most notes that are kept of a task.
 const N_NOTES_MAX: usize = 24;
@@ -34,6 +34,10 @@ pub struct Task {
     pub is_uncertain: bool,
     /// True if the task waits before it is tried again.
     pub is_delayed: bool,
+    /// True if a user has to release the task before it may run.
+    pub is_held: bool,
+    /// True if the task waits for others.
+    pub is_blocked: bool,
     more: Option<Box<More>>,
 }
 
@@ -59,10 +63,14 @@ struct End {
     ended_ms: u64,
     outcome: TaskOutcome,
     output: Option<Box<Output>>,
+    usage: Usage,
 }
 
 impl Task {
     pub(super) fn new(work: Arc<Work>, array_index: Option<u64>, submitted_ms: u64) -> Self {
+        let schedule = work.terms.as_ref().map(|terms| &terms.schedule);
+        let is_held = schedule.is_some_and(|schedule| schedule.is_held);
+        let is_blocked = schedule.is_some_and(|schedule| !schedule.after.is_empty());
         Self {
             work,
             array_index: array_index.unwrap_or(NO_INDEX),
@@ -74,6 +82,8 @@ impl Task {
             is_cancel_requested: false,
             is_uncertain: false,
             is_delayed: false,
+            is_held,
+            is_blocked,
             more: None,
         }
     }
@@ -83,6 +93,12 @@ impl Task {
         (self.array_index != NO_INDEX).then_some(self.array_index)
     }
 
+    /// Index and text of the task, which has this number.
+    pub fn input(&self, number: u64) -> TaskInput {
+        let item = self.work.terms.as_ref().and_then(|terms| terms.item(number));
+        TaskInput { array_index: self.array_index(), item: item.map(str::to_owned) }
+    }
+
     /// Node that the task is offered to, that holds it, runs it or ran it.
     pub fn node(&self) -> Option<NodeId> {
         (self.state != TaskState::Queued).then_some(self.node)
@@ -90,12 +106,18 @@ impl Task {
 
     /// Returns whether the task waits here, and may be run.
     pub fn is_queued(&self) -> bool {
-        self.waits() && !self.is_uncertain && !self.is_delayed
+        let has_to_wait = self.is_uncertain || self.is_delayed || self.is_held || self.is_blocked;
+        self.waits() && !has_to_wait
     }
 
     /// Returns whether the task waits here, as far as is known.
     pub fn waits(&self) -> bool {
         self.state == TaskState::Queued
+    }
+
+    /// Returns whether the task runs, or another node may run it.
+    pub fn is_active(&self) -> bool {
+        matches!(self.state, TaskState::Offered | TaskState::Leased | TaskState::Running)
     }
 
     /// Returns whether the task has ended.
@@ -127,6 +149,11 @@ impl Task {
     /// Output, as far as it is kept.
     pub fn output(&self) -> Option<&Output> {
         self.more.as_ref()?.end.as_ref()?.output.as_deref()
+    }
+
+    /// What it has used, when it has ended.
+    pub fn usage(&self) -> Option<Usage> {
+        Some(self.more.as_ref()?.end.as_ref()?.usage)
     }
 
     /// Notes of the task, and the number of notes that are no longer kept.
@@ -222,6 +249,7 @@ impl Task {
             ended_ms: end.ended_ms,
             outcome: end.outcome.clone(),
             output: some_output(&end.output),
+            usage: end.usage,
         });
     }
 

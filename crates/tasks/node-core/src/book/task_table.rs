@@ -5,13 +5,14 @@
 //! later record that places it counts, whatever the book shows.
 //!
 //! # Invariants
-//! - A task that waits, is certain and not delayed is found through the queue.
+//! - A task that waits, is certain, and neither delayed nor held nor blocked by others is found through the queue.
 
 use super::arrays::ArrayTable;
+use super::queue::{Place, Queue, QueuedClass};
 use super::task::Task;
 use balancing_policies::Moment;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use task_api::TaskState;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use task_api::{Demand, TaskState};
 
 /// Tasks that have not ended, and ended ones that are kept one by one.
 #[derive(Debug, Default)]
@@ -19,7 +20,9 @@ pub struct TaskTable {
     tasks: BTreeMap<u64, Task>,
     queue: Queue,
     n_uncertain: u64,
-    n_delayed: u64,
+    n_waiting: u64,
+    /// Tasks of submissions that bound it that are given out now, by the number of the first task.
+    n_active: HashMap<u64, u64>,
     /// Ends of delays with the numbers of their tasks; some may have ended otherwise.
     delays: BTreeSet<(Moment, u64)>,
     arrays: ArrayTable,
@@ -39,15 +42,22 @@ struct ResolvedSinceLast {
 impl TaskTable {
     /// Number of tasks that wait here, and may be run.
     pub fn n_queued(&self) -> u64 {
-        self.queue.n_queued
+        self.queue.n_queued()
+    }
+
+    /// Classes of the tasks that wait here and may be run, those of high priority first.
+    pub fn classes(&self) -> impl Iterator<Item = QueuedClass<'_>> {
+        self.queue.classes()
+    }
+
+    /// Number of tasks of a submission that are given out now; 0 where the submission does not bound it.
+    pub fn n_active(&self, first: u64) -> u64 {
+        self.n_active.get(&first).copied().unwrap_or(0)
     }
 
     /// Number of tasks that wait here, including those that must not run yet.
     pub fn n_waiting(&self) -> u64 {
-        if self.n_uncertain == 0 {
-            return self.n_queued() + self.n_delayed;
-        }
-        self.tasks.values().filter(|task| task.waits()).count() as u64
+        self.n_waiting
     }
 
     /// Number of uncertain tasks.
@@ -88,20 +98,39 @@ impl TaskTable {
         self.tasks.range(first..).map(|(number, task)| (*number, task))
     }
 
-    /// Number of the queued task whose turn it is.
-    pub(super) fn next_queued(&mut self) -> Option<u64> {
-        let tasks = &self.tasks;
-        self.queue.next(|number| tasks.get(&number).is_some_and(Task::is_queued))
+    /// Number of the queued task whose turn it is, of those that ask for what `fits`.
+    pub(super) fn next_queued(&mut self, fits: &impl Fn(Option<&Demand>) -> bool) -> Option<u64> {
+        let (tasks, n_active) = (&self.tasks, &self.n_active);
+        let is_queued = |number: u64| tasks.get(&number).is_some_and(Task::is_queued);
+        let is_full = |first: u64| {
+            let n_active = n_active.get(&first).copied().unwrap_or(0);
+            0 < n_active && n_at_once_max(tasks, first).is_some_and(|max| max <= n_active)
+        };
+        self.queue.next(&is_queued, fits, &is_full)
     }
 
     /// Adds tasks with consecutive numbers, behind all others in the queue.
     pub(super) fn submit(&mut self, first: u64, tasks: impl Iterator<Item = Task>) {
         let mut next = first;
+        let mut place = None;
+        let mut queued_since = None;
         for task in tasks {
+            let place = place.get_or_insert_with(|| Place::of(&task.work));
+            match (task.is_queued(), queued_since) {
+                (true, None) => queued_since = Some(next),
+                (false, Some(first)) => {
+                    self.queue.push_back(place, first, next - 1);
+                    queued_since = None;
+                }
+                _ => {}
+            }
             self.tasks.insert(next, task);
             next = next.saturating_add(1);
         }
-        self.queue.push_back(first, next - 1);
+        self.n_waiting += next - first;
+        if let (Some(place), Some(first)) = (place, queued_since) {
+            self.queue.push_back(&place, first, next - 1);
+        }
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Task> {
@@ -115,18 +144,42 @@ impl TaskTable {
         change: impl FnOnce(&mut Task) -> R,
     ) -> Option<R> {
         let task = self.tasks.get_mut(&number)?;
-        let (was_queued, was_delayed) = (task.is_queued(), task.is_delayed);
+        let (was_queued, was_waiting, was_active) =
+            (task.is_queued(), task.waits(), task.is_active());
         let result = change(task);
         if task.is_delayed && !task.waits() {
             task.end_delay();
         }
-        self.n_delayed = self.n_delayed + u64::from(task.is_delayed) - u64::from(was_delayed);
+        let (waits, is_active) = (task.waits(), task.is_active());
+        self.n_waiting = self.n_waiting + u64::from(waits) - u64::from(was_waiting);
+        if was_active != is_active
+            && let Some(terms) = &task.work.terms
+            && terms.schedule.n_at_once_max.is_some()
+        {
+            let n_active = self.n_active.entry(terms.first).or_default();
+            *n_active = n_active.saturating_add(u64::from(is_active)) - u64::from(was_active);
+            if *n_active == 0 {
+                self.n_active.remove(&terms.first);
+            }
+        }
         match (was_queued, task.is_queued()) {
-            (true, false) => self.queue.left(),
-            (false, true) => self.queue.push_front(number),
+            (true, false) => self.queue.left(&Place::of(&task.work), is_active),
+            (false, true) => self.queue.push_front(&Place::of(&task.work), number, was_active),
             _ => {}
         }
         Some(result)
+    }
+
+    /// Changes the tasks of a range that have not ended, and keeps the queue in step with them.
+    pub(super) fn change_range(&mut self, first: u64, last: u64, change: impl Fn(&mut Task)) {
+        if last < first {
+            return;
+        }
+        let open = self.tasks.range(first..=last).filter(|(_, task)| !task.is_over());
+        // Those that may run now go to the front of their line, so the last one goes first.
+        for number in open.map(|(number, _)| *number).rev().collect::<Vec<_>>() {
+            self.change(number, &change);
+        }
     }
 
     /// Sets the end of a task's delay.
@@ -176,7 +229,7 @@ impl TaskTable {
                 continue;
             }
             if task.is_queued() {
-                self.queue.left();
+                self.queue.left(&Place::of(&task.work), false);
             }
             task.is_uncertain = true;
             self.n_uncertain += 1;
@@ -215,63 +268,22 @@ impl TaskTable {
     }
 }
 
-/// Queue of waiting tasks, as ranges of numbers (an array of a million is one entry), and how many of them really wait.
-#[derive(Debug, Default)]
-struct Queue {
-    spans: VecDeque<(u64, u64)>,
-    n_queued: u64,
-}
-
-impl Queue {
-    /// Appends new tasks behind all others.
-    fn push_back(&mut self, first: u64, last: u64) {
-        self.n_queued += last - first + 1;
-        match self.spans.back_mut() {
-            Some((_, end)) if first.checked_sub(1) == Some(*end) => *end = last,
-            _ => self.spans.push_back((first, last)),
-        }
-    }
-
-    /// Puts a task that had left back before all others.
-    fn push_front(&mut self, number: u64) {
-        self.n_queued += 1;
-        match self.spans.front_mut() {
-            Some((begin, _)) if begin.checked_sub(1) == Some(number) => *begin = number,
-            _ => self.spans.push_front((number, number)),
-        }
-    }
-
-    /// Counts that one of the tasks no longer waits; its entry is skipped later.
-    fn left(&mut self) {
-        self.n_queued = self.n_queued.saturating_sub(1);
-    }
-
-    /// First number for which `is_queued`; entries before it are dropped, its own stays.
-    fn next(&mut self, is_queued: impl Fn(u64) -> bool) -> Option<u64> {
-        while let Some((first, last)) = self.spans.front_mut() {
-            if is_queued(*first) {
-                return Some(*first);
-            }
-            if *first == *last {
-                self.spans.pop_front();
-            } else {
-                *first += 1;
-            }
-        }
-        None
-    }
+/// Most tasks of a submission that may be given out at once, if one of the tasks still tells.
+fn n_at_once_max(tasks: &BTreeMap<u64, Task>, first: u64) -> Option<u64> {
+    let (_, task) = tasks.range(first..).next()?;
+    let terms = task.work.terms.as_ref().filter(|terms| terms.first == first)?;
+    terms.schedule.n_at_once_max
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::book::{Book, BookLimits, JournalRecord};
     use balancing_policies::NodeId;
 
     const ALL: JournalRecord = JournalRecord::Doubted { first: 1, last: u64::MAX };
 
     fn submit(book: &mut Book, n_tasks: u64) {
-        let array = Some(task_api::ArrayRange { first: 1, last: n_tasks });
+        let array = Some(task_api::ArrayIndices::range(1, n_tasks));
         let command = vec!["true".to_owned()];
         let submission = task_api::Submission { command, array, ..Default::default() };
         book.records_of(&submission, 1).iter().for_each(|record| book.apply(record));
@@ -300,19 +312,5 @@ mod tests {
         book.apply(&JournalRecord::Settled { first: 1, last: u64::MAX });
         book.apply(&ALL);
         assert_eq!((book.tasks().n_uncertain(), left(&book)), (102, (103, vec![])));
-    }
-
-    #[test]
-    fn tasks_wait_in_order_and_those_that_came_back_go_first() {
-        let mut queue = Queue::default();
-        queue.push_back(1, 3);
-        queue.push_back(4, 4);
-        assert_eq!(queue.next(|_| true), Some(1));
-        queue.left();
-        assert_eq!(queue.next(|number| 1 < number), Some(2));
-        queue.push_front(1);
-        assert_eq!((queue.n_queued, queue.spans.len()), (4, 1));
-        assert_eq!(queue.next(|number| 3 < number), Some(4));
-        assert_eq!(queue.next(|_| false), None);
     }
 }

@@ -1,10 +1,13 @@
 //! Books are what their records make of them.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{ArrayRange, FailureRules, Output, OutputText, Submission, TaskLimits, TaskOutcome};
+use task_api::{
+    ArrayIndices, Dependency, DependencyKind, FailureRules, Output, OutputText, Schedule,
+    Submission, TaskLimits, TaskOutcome, TaskRange,
+};
 
 use super::*;
-use crate::interface::{ExecContext, SharedWork, SubmissionRules, TaskKey};
+use crate::interface::{ExecContext, SharedWork, SubmissionTerms, TaskKey};
 
 const ME: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
@@ -13,7 +16,7 @@ fn submission(n_tasks: u64) -> Submission {
     Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
-        array: (1 < n_tasks).then_some(ArrayRange { first: 5, last: 4 + n_tasks }),
+        array: (1 < n_tasks).then_some(ArrayIndices::range(5, 4 + n_tasks)),
         limits: TaskLimits { n_starts_max: 2, ..TaskLimits::default() },
         ..Submission::default()
     }
@@ -76,7 +79,7 @@ fn a_task_that_is_tried_again_waits_and_is_not_in_the_queue() {
     again.tasks_mut().end_delays(Moment(199_999_999));
     assert_eq!(waits(&again), (0, 1));
     again.tasks_mut().end_delays(Moment(200_000_000));
-    assert_eq!((waits(&again), again.next_queued()), ((1, 1), Some(1)));
+    assert_eq!((waits(&again), again.next_queued(|_| true)), ((1, 1), Some(1)));
     // The end of a delay is not recorded: the start of the next attempt is enough.
     book.apply(&started(1, 2));
     assert_eq!(book.tasks().running().collect::<Vec<_>>(), [(1, 2)]);
@@ -86,12 +89,15 @@ fn a_task_that_is_tried_again_waits_and_is_not_in_the_queue() {
 #[test]
 fn a_task_is_given_comes_back_runs_and_ends() {
     let mut book = book(2);
-    assert_eq!((book.tasks().n_queued(), book.n_open(), book.next_queued()), (2, 2, Some(1)));
+    assert_eq!(
+        (book.tasks().n_queued(), book.n_open(), book.next_queued(|_| true)),
+        (2, 2, Some(1))
+    );
     assert_eq!(book.task(2).unwrap().array_index(), Some(6));
     book.apply(&given(1, 1));
-    assert_eq!((book.tasks().n_queued(), book.next_queued()), (1, Some(2)));
+    assert_eq!((book.tasks().n_queued(), book.next_queued(|_| true)), (1, Some(2)));
     book.apply(&back(1, 1, Reason::Unanswered(OTHER)));
-    assert_eq!((book.tasks().n_queued(), book.next_queued()), (2, Some(1)));
+    assert_eq!((book.tasks().n_queued(), book.next_queued(|_| true)), (2, Some(1)));
     assert!(book.leases().is_empty());
     book.apply(&started(1, 1));
     assert_eq!(book.tasks().running().collect::<Vec<_>>(), [(1, 1)]);
@@ -130,7 +136,7 @@ fn a_task_that_is_lost_too_often_is_over() {
         book.apply(&back(1, instance, Reason::Silent(OTHER)));
     }
     assert_eq!(book.task(1).unwrap().outcome(), Some(&TaskOutcome::Lost));
-    assert_eq!((book.tasks().n_queued(), book.next_queued()), (0, None));
+    assert_eq!((book.tasks().n_queued(), book.next_queued(|_| true)), (0, None));
 }
 
 #[test]
@@ -229,7 +235,7 @@ fn what_ended_does_not_make_a_snapshot_long() {
             let first = book.next_number();
             let submission = Submission {
                 command: vec!["true".to_owned()],
-                array: Some(ArrayRange { first: idx, last: idx + 1 }),
+                array: Some(ArrayIndices::range(idx, idx + 1)),
                 ..Submission::default()
             };
             book.records_of(&submission, 1).iter().for_each(|record| book.apply(record));
@@ -256,6 +262,19 @@ fn around_idx() -> impl Strategy<Value = u32> {
     prop_oneof![Just(0), Just(1), Just(u32::MAX)]
 }
 
+/// Schedules of several kinds.
+fn schedule(kind: u64) -> Schedule {
+    let tasks = TaskRange { home: "n".to_owned(), first: 1, last: 2 };
+    let after = Dependency { tasks, when: DependencyKind::Ended, is_each: false };
+    Schedule {
+        priority: i32::from(kind % 2 == 0),
+        is_held: kind % 3 == 0,
+        n_at_once_max: (kind % 5 == 0).then_some(1),
+        job: (kind % 7 == 0).then(|| "job".to_owned()),
+        after: if kind % 4 == 0 { vec![after] } else { Vec::new() },
+    }
+}
+
 fn record() -> impl Strategy<Value = JournalRecord> {
     let number = 1..12_u64;
     let instance = 1..4_u32;
@@ -267,9 +286,18 @@ fn record() -> impl Strategy<Value = JournalRecord> {
         (1..20_u64, 1..5_u64, 1..20_u64).prop_map(|(first, n_tasks, rules_first)| {
             let work = SharedWork { title: None, words: "true".to_owned(), around_idx: 0 };
             let failures = FailureRules { n_fails_max: Some(1), ..FailureRules::default() };
-            let rules = SubmissionRules { first: rules_first, last: rules_first + 9, failures };
-            let (at_ms, array_first) = (1, Some(first));
-            JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array_first, rules }
+            let schedule = schedule(first);
+            let submission = Submission { failures, schedule, ..submission(10) };
+            let terms = SubmissionTerms::of(rules_first, &submission).unwrap();
+            let (at_ms, array) = (1, Some((first, 2)));
+            JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array, terms }
+        }),
+        (number.clone(), 0..4_u64, any::<bool>()).prop_map(|(first, n, is_held)| {
+            let last = first + n;
+            match n {
+                0 => JournalRecord::Unblocked { first, last: first + 9 },
+                _ => JournalRecord::Held { first, last, is_held },
+            }
         }),
         (number.clone(), instance.clone(), 0..2_u64).prop_map(|(number, instance, delay_ms)| {
             retried(number, Retry { n_failed: instance, instance, at_ms: 4, delay_ms })
@@ -346,7 +374,7 @@ fn facts(book: &Book) -> String {
     let tasks = book.tasks_from(0).map(task).collect::<String>();
     // Of arrays without failures nothing is written down.
     let array =
-        |(_, task): (u64, &Task)| book.tasks().arrays().get(task.work.rules.as_ref()).copied();
+        |(_, task): (u64, &Task)| book.tasks().arrays().get(task.work.terms.as_deref()).copied();
     let arrays = book.tasks_from(0).filter_map(array).filter(|array| 0 < array.n_failed);
     let arrays = arrays.collect::<Vec<_>>();
     format!("{tasks}{:?} {} {} {arrays:?}", book.leases, book.tasks().n_queued(), book.next)
@@ -366,7 +394,7 @@ proptest! {
         prop_assert_eq!(book.tasks().n_queued(), n_queued);
         let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
         prop_assert_eq!(book.n_open(), n_open);
-        prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
+        prop_assert_eq!(book.next_queued(|_| true).is_some(), 0 < n_queued);
         let n_uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain).count() as u64;
         prop_assert_eq!(book.tasks().n_uncertain(), n_uncertain);
 

@@ -7,8 +7,9 @@ use task_api::Presence;
 
 use super::Roles;
 use super::lending::OfferResult;
-use super::node::{Node, count};
+use super::node::Node;
 use super::turn::Turn;
+use crate::book::QueuedClass;
 use crate::interface::{CoreTimer, Moment, NodeId, PeerMessage};
 
 /// Most rounds of moves for one event: each move changes the load, which may lead to the next.
@@ -79,17 +80,23 @@ impl Roles {
     fn load(&self, node: &Node, now: Moment) -> NodeLoad {
         // Tasks that are ordered ahead end before another node could take them, or come back.
         let n_slots = self.balance.n_slots().max(1);
-        let n_running = count(node.processes.n()).min(n_slots);
+        let n_running = node.processes.pool.used().cpus.min(n_slots);
         // Other nodes' tasks start when their homes have answered: cores are reserved for them, and they may not be
         // moved on.
-        let n_waiting = self.holding.n_waiting();
+        let n_waiting = self.holding.n_without_room();
         let n_starting = n_waiting.min(u64::from(n_slots - n_running));
-        let n_queued = node.book.tasks().n_queued() + n_waiting - n_starting;
+        // Tasks count by their cores. Those that this node can never run are not its load (`placing`).
+        let classes = node.book.tasks().classes();
+        let here = classes.filter(|class| node.processes.pool.could_fit(class.demand));
+        let n_cores = |class: QueuedClass<'_>| {
+            class.n_tasks * class.demand.map_or(1, |demand| u64::from(demand.cpus_min().max(1)))
+        };
+        let n_queued = here.map(n_cores).sum::<u64>() + n_waiting - n_starting;
         let n_running = n_running.saturating_add(u32::try_from(n_starting).unwrap_or(u32::MAX));
         // A node that stops takes no tasks and gives none.
         let stops = self.stopping.is_some();
         let own = node.options.measurement;
-        let is_full = stops || node.processes.are_full(now);
+        let is_full = stops || node.processes.are_full(now) || self.backfill.keeps_room(node);
         NodeLoad {
             // A node without room for a process has tasks to give and no core to offer.
             n_running: if is_full { own.n_cores.max(1) } else { n_running },

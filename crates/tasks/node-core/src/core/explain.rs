@@ -76,6 +76,15 @@ impl Explainer<'_> {
         let node = task.node().map(|node| self.node.name_of(node)).unwrap_or_default();
         let sentences = match task.state {
             TaskState::Queued if task.is_delayed => vec![self.why_it_is_delayed(task)],
+            TaskState::Queued if task.is_held => {
+                vec!["it is held until it is released (`sintonia release`)".to_owned()]
+            }
+            TaskState::Queued if task.is_blocked => {
+                let why = TaskView(self.node).why_blocked(number, task);
+                vec![why.unwrap_or_else(|| {
+                    "what is known of the tasks that it waits for is lost: `sintonia release --anyway` lets it run".to_owned()
+                })]
+            }
             TaskState::Queued => self.why_it_waits(number),
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
             TaskState::Leased => self.why_it_is_away(number, task, &node),
@@ -138,6 +147,7 @@ impl Explainer<'_> {
         }
         let (n_running, n_slots) = (self.node.processes.n(), snapshot.n_slots);
         sentences.push(format!("`{name}` runs {n_running} of at most {n_slots} tasks"));
+        sentences.extend(self.why_there_is_no_room(number));
         let n_kept = self.balance.n_kept(self.now.moment);
         if 0 < n_kept {
             sentences.push(format!(
@@ -149,6 +159,33 @@ impl Explainer<'_> {
         let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.waits()).count();
         sentences.push(format!("at least {n_before} tasks with lower numbers wait there too"));
         sentences.extend(self.why_nobody_takes_it(&snapshot));
+        sentences
+    }
+
+    /// What a task asks for, where that is more than a core, and what is free.
+    fn why_there_is_no_room(&self, number: u64) -> Vec<String> {
+        let (name, pool) = (&self.node.options.name, &self.node.processes.pool);
+        let Some(task) = self.node.book.task(number) else { return Vec::new() };
+        let mut sentences = Vec::new();
+        if let Some(demand) = task.work.class.as_deref() {
+            let mut free = pool.capacity().clone();
+            free.subtract(pool.used());
+            sentences.push(match pool.could_fit(Some(demand)) {
+                true => format!("it asks for {demand}, and `{name}` has {free} free"),
+                false => format!("it asks for {demand}, and `{name}` never has that"),
+            });
+            let up = self.node.peers.iter().filter(|member| member.presence == Presence::Up);
+            let n_able = up.filter(|member| demand.fits(&member.capacity)).count();
+            sentences.push(format!("{n_able} other nodes that are up could have that"));
+        }
+        let terms = task.work.terms.as_deref();
+        let limit = terms.and_then(|terms| Some((terms, terms.schedule.n_at_once_max?)));
+        if let Some((terms, n_max)) = limit {
+            let n_active = self.node.book.tasks().n_active(terms.first);
+            sentences.push(format!(
+                "{n_active} tasks of its array are given out, and `--at-once` allows {n_max}"
+            ));
+        }
         sentences
     }
 

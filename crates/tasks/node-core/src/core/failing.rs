@@ -11,7 +11,7 @@ impl Turn<'_> {
         let EndRecord { number, instance, .. } = end;
         let task = self.node.book.task(number);
         let retry = task.and_then(|task| task.retry(instance, &end.outcome, self.now.unix_ms));
-        let Some(retry) = retry else { return self.record(&JournalRecord::Ended(end)) };
+        let Some(retry) = retry else { return self.record(&JournalRecord::of_end(end)) };
         let failure = Failure {
             node: end.node,
             last_line: end.output.last_line().unwrap_or_default().into(),

@@ -9,17 +9,16 @@ mod results;
 
 use super::node::{N_SHARES_MAX, count};
 use super::turn::Turn;
-use crate::book::Book;
 use crate::interface::{
-    Attempt, AttemptEnd, EndedAttempt, ExecContext, InstanceId, Job, KeeperOrder, Killed, NodeId,
-    OfferedTask, PeerMessage, SharedWork, Work,
+    Allocation, Attempt, AttemptEnd, EndedAttempt, ExecContext, InstanceId, Job, KeeperOrder,
+    Killed, NodeId, OfferedTask, OfferedWork, PeerMessage, Work,
 };
 use balancing_policies::Moment;
-use held_tasks::HeldTasks;
+use held_tasks::{HeldTasks, Startable};
 use results::Results;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use task_api::Output;
+use task_api::{Output, Usage};
 
 /// Time between two renewals of leases, in ms.
 const RENEW_MS: u64 = 1_000;
@@ -33,6 +32,8 @@ pub(super) struct Holding {
     requests: LeaseRequests,
     results: Results,
     renewed: Moment,
+    /// Homes whose tasks were not taken for want of room, since some was last free.
+    refused: BTreeSet<NodeId>,
 }
 
 /// Tasks that another node offers.
@@ -40,7 +41,7 @@ pub(super) struct Holding {
 pub(super) struct Offered {
     pub(super) offer: u64,
     pub(super) arounds: Vec<ExecContext>,
-    pub(super) works: Vec<SharedWork>,
+    pub(super) works: Vec<OfferedWork>,
     pub(super) tasks: Vec<OfferedTask>,
 }
 
@@ -51,6 +52,7 @@ impl Holding {
             requests: LeaseRequests::new(incarnation, first_number),
             results: Results::default(),
             renewed: Moment(0),
+            refused: BTreeSet::new(),
         }
     }
 
@@ -59,10 +61,21 @@ impl Holding {
         self.held.n_waiting()
     }
 
+    /// Number of those that were promised no room.
+    pub(super) fn n_without_room(&self) -> u64 {
+        self.held.n_without_room()
+    }
+
     /// Takes tasks that another node offers; returns whether it took any.
-    pub(super) fn on_offer(&mut self, from: NodeId, offered: Offered, turn: &mut Turn<'_>) -> bool {
+    pub(super) fn on_offer(
+        &mut self,
+        from: NodeId,
+        offered: Offered,
+        keeps_room: bool,
+        turn: &mut Turn<'_>,
+    ) -> bool {
         let offer = offered.offer;
-        let (shares, because) = self.take(from, offered, &turn.node.book, turn.now.moment);
+        let (shares, because) = self.take(from, offered, keeps_room, turn);
         let n_tasks = count(shares.len());
         turn.out.send(from, PeerMessage::Taken { offer, n_tasks, because });
         if shares.is_empty() {
@@ -78,45 +91,70 @@ impl Holding {
         &mut self,
         from: NodeId,
         offered: Offered,
-        book: &Book,
-        now: Moment,
+        keeps_room: bool,
+        turn: &mut Turn<'_>,
     ) -> (Vec<InstanceId>, Option<String>) {
         let arounds = offered.arounds.into_iter().map(Arc::new).collect::<Vec<_>>();
-        let works = offered.works.into_iter().map(|work| {
+        let works = offered.works.into_iter().map(|OfferedWork { work, demand }| {
             let around = arounds.get(work.around_idx as usize)?.clone();
             let title = work.title.map(String::into_boxed_str);
-            Some(Arc::new(Work::from_words(title, work.words.into(), around)))
+            let work = Work::from_words(title, work.words.into(), around);
+            Some(Arc::new(work.with_demand(demand)))
         });
         let works = works.collect::<Vec<_>>();
         let mut shares = Vec::new();
-        for OfferedTask { share, work_idx, array_index } in offered.tasks {
+        for OfferedTask { share, work_idx, input } in offered.tasks {
             let attempt = share.of_home(from);
             if self.held.are_full() {
                 return (shares, Some("too many tasks of others wait there".to_owned()));
             }
-            if self.held.contain(attempt.task) || book.foreign().contains_key(&attempt) {
+            if self.held.contain(attempt.task) || turn.node.book.foreign().contains_key(&attempt) {
                 return (shares, Some("an earlier attempt has not ended there".to_owned()));
             }
             let Some(Some(work)) = works.get(work_idx as usize) else {
                 return (shares, Some("the offer is malformed".to_owned()));
             };
-            self.held.hold(attempt, (work.clone(), array_index), now);
+            let pool = &mut turn.node.processes.pool;
+            // What asks for more than a core is given it now, and starts when its home has answered.
+            let demand = work.class.as_deref();
+            let allocation = demand.and_then(|demand| match keeps_room {
+                true => None,
+                false => pool.allocate(Some(demand), 0),
+            });
+            if let Some(demand) = demand.filter(|_| allocation.is_none()) {
+                self.refused.insert(from);
+                let room = if keeps_room {
+                    "room is kept there for another task"
+                } else {
+                    "not free there"
+                };
+                return (shares, Some(format!("{demand}: {room}")));
+            }
+            self.held.hold(attempt, (work.clone(), input), allocation, turn.now.moment);
             shares.push(share);
         }
         (shares, None)
     }
 
+    /// Tells the homes whose tasks were not taken for want of room that some is free.
+    pub(super) fn tell_of_room(&mut self, turn: &mut Turn<'_>) {
+        for home in std::mem::take(&mut self.refused) {
+            turn.out.send(home, PeerMessage::HasRoom);
+        }
+    }
+
     /// Starts a task of another home, if one may be started; returns whether it did.
-    pub(super) fn start(&mut self, turn: &mut Turn<'_>) -> bool {
-        let Some((attempt, (work, array_index), until)) = self.held.start_next(turn.now.moment)
-        else {
-            return false;
-        };
+    pub(super) fn start(&mut self, n_slots: u32, turn: &mut Turn<'_>) -> bool {
+        let has_room = turn.node.processes.pool.fits(None, n_slots);
+        let Some(next) = self.held.start_next(turn.now.moment, has_room) else { return false };
+        let Startable { attempt, work: (work, input), allocation, until } = next;
+        let allocation =
+            allocation.unwrap_or_else(|| turn.node.processes.pool.give(Allocation::default()));
         let home = attempt.task.home;
         let name = format!("{}.{}", turn.node.name_of(home), attempt.task.number);
         let lease_until = Some(until);
-        let job = Job { attempt, name, work, array_index, lease_until, n_at_once: None };
-        turn.node.processes.start(job, turn.out);
+        let job = Job { attempt, name, work, input, allocation, lease_until, n_at_once: None };
+        turn.node.processes.start(job, turn.now.moment, turn.out);
         let shares = vec![(attempt.into(), turn.now.unix_ms)];
         turn.out.send(home, PeerMessage::Started(shares));
         true
@@ -138,6 +176,7 @@ impl Holding {
                     started_ms: turn.now.unix_ms,
                     ended_ms: turn.now.unix_ms,
                     output: Output::default(),
+                    usage: Usage::default(),
                 };
                 self.attempt_ended(ended, turn);
             } else {
@@ -149,7 +188,7 @@ impl Holding {
     /// Handles the end of an attempt at a task of another home.
     pub(super) fn attempt_ended(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
-        self.held.forget(attempt);
+        self.forget(attempt, turn);
         match ended.end {
             AttemptEnd::Killed(Killed::Leaving) => give_back(attempt, "it is being stopped", turn),
             AttemptEnd::NoRoom(because) => {
@@ -163,13 +202,14 @@ impl Holding {
 
     /// Gives back a task of another home whose attempt was lost with the keeper.
     pub(super) fn attempt_lost(&mut self, attempt: Attempt, turn: &mut Turn<'_>) {
-        self.held.forget(attempt);
+        self.forget(attempt, turn);
         give_back(attempt, "the process that had started it died", turn);
     }
 
     /// Gives back all other nodes' tasks that wait here, because this node stops.
     pub(super) fn return_all(&mut self, turn: &mut Turn<'_>) {
-        while let Some(attempt) = self.held.pop_waiting() {
+        while let Some(attempt) = self.held.pop_waiting(true) {
+            self.forget(attempt, turn);
             give_back(attempt, "it is being stopped", turn);
         }
     }
@@ -185,8 +225,9 @@ impl Holding {
         let mut by_home = BTreeMap::<NodeId, Vec<InstanceId>>::new();
         let mut n_returned = 0;
         while n_returned < n_tasks
-            && let Some(attempt) = self.held.pop_waiting()
+            && let Some(attempt) = self.held.pop_waiting(false)
         {
+            self.forget(attempt, turn);
             by_home.entry(attempt.task.home).or_default().push(attempt.into());
             n_returned += 1;
         }
@@ -271,10 +312,17 @@ impl Holding {
         }
     }
 
+    /// Forgets a task, and takes back what it was promised of this node.
+    fn forget(&mut self, attempt: Attempt, turn: &mut Turn<'_>) {
+        if let Some(allocation) = self.held.forget(attempt) {
+            turn.node.processes.pool.take_back(&allocation);
+        }
+    }
+
     /// Forgets a task that may not be kept, or lets the keeper end it.
     fn release(&mut self, attempt: Attempt, turn: &mut Turn<'_>) {
         if self.held.waits(attempt) {
-            self.held.forget(attempt);
+            self.forget(attempt, turn);
         } else {
             turn.node.processes.kill(attempt, Killed::LeaseOut, turn.out);
         }

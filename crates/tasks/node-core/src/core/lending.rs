@@ -9,16 +9,17 @@
 //! forgotten does not run twice.
 
 use super::node::{N_SHARES_MAX, count};
+use super::placing::Refusals;
 use super::turn::Turn;
 use crate::book::{Book, EndRecord, JournalRecord, Lease, Reason, Task};
 use crate::interface::{
-    ExecContext, FRAME_BYTES_MAX, InstanceId, NodeId, OfferedTask, PeerMessage, SharedEnd,
-    SharedWork, Work,
+    ExecContext, FRAME_BYTES_MAX, InstanceId, NodeId, OfferedTask, OfferedWork, PeerMessage,
+    SharedEnd, SharedWork, Work,
 };
 use balancing_policies::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use task_api::TaskOutcome;
+use task_api::{Demand, TaskOutcome};
 
 /// Time for which an offer is open, in ms.
 const OFFER_MS: u64 = 2_000;
@@ -30,6 +31,8 @@ const N_OFFERS_MAX: usize = 4096;
 pub(super) struct Lending {
     offers: BTreeMap<u64, Offer>,
     n_offers: u64,
+    /// Nodes that had no room for tasks that ask for more than a core.
+    pub(super) refusals: Refusals,
     /// Newest incarnation of each node that has reported all that it holds.
     whole: BTreeMap<NodeId, u64>,
 }
@@ -39,6 +42,15 @@ struct Offer {
     to: NodeId,
     shares: Vec<InstanceId>,
     sent: Moment,
+    /// Cores that the tasks ask for in all.
+    n_cores: u32,
+}
+
+/// Daemon that tasks are offered to.
+#[derive(Clone, Copy)]
+struct Receiver {
+    id: NodeId,
+    incarnation: u64,
 }
 
 /// Request of a node that holds tasks of this one.
@@ -54,22 +66,33 @@ pub(super) struct Renewal {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfferResult {
     pub(super) to: NodeId,
-    /// Number of tasks that were offered.
+    /// Cores that the offered tasks ask for.
     pub(super) n_offered: u32,
-    /// Number of these that the other node has taken.
+    /// Cores that those of them ask for that the other node has taken.
     pub(super) n_taken: u32,
 }
 
 impl Lending {
-    /// Offers up to `n_tasks` waiting tasks of this node; returns how many.
-    pub(super) fn lend(&mut self, to: NodeId, n_tasks: u32, turn: &mut Turn<'_>) -> u32 {
+    /// Offers waiting tasks of this node that need up to `n_cores` cores in all, and that the other node can run; returns
+    /// the number of their cores.
+    pub(super) fn lend(&mut self, to: NodeId, n_cores: u32, turn: &mut Turn<'_>) -> u32 {
         let Some(member) = turn.node.peers.get(to).filter(|_| turn.node.peers.is_up(to)) else {
             return 0;
         };
-        let incarnation = member.incarnation;
+        let receiver = Receiver { id: to, incarnation: member.incarnation };
+        let (capacity, now) = (member.capacity.clone(), turn.now.moment);
         let mut n_offered = 0;
-        while n_offered < n_tasks && self.offers.len() < N_OFFERS_MAX {
-            let n_more = self.offer((to, incarnation), n_tasks - n_offered, turn);
+        while n_offered < n_cores && self.offers.len() < N_OFFERS_MAX {
+            let refusals = &self.refusals;
+            let has_room = |demand: Option<&Demand>, n_left: u32| match demand {
+                None => true,
+                Some(it) => {
+                    let is_small = it.cpus_min() <= n_left && it.fits(&capacity);
+                    is_small && !refusals.holds(to, demand, now)
+                }
+            };
+            let packing = pack(receiver, n_cores - n_offered, has_room, turn);
+            let n_more = self.offer(receiver, packing, turn);
             if n_more == 0 {
                 break;
             }
@@ -78,39 +101,35 @@ impl Lending {
         n_offered
     }
 
-    /// Makes one offer, as long as a message may be.
-    fn offer(
+    /// Offers up to `n_tasks` waiting tasks of this node that ask for just this; returns how many.
+    pub(super) fn lend_class(
         &mut self,
-        (to, incarnation): (NodeId, u64),
+        to: NodeId,
         n_tasks: u32,
+        demand: &Demand,
         turn: &mut Turn<'_>,
     ) -> u32 {
-        let mut packing = Packing::default();
-        while packing.n_tasks() < n_tasks
-            && let Some(number) = turn.node.book.next_queued()
-            && let Some(task) = turn.node.book.task(number)
-        {
-            let instance = task.instance + 1;
-            if !task.is_cancel_requested && !packing.add(InstanceId { number, instance }, task) {
-                break;
-            }
-            if task.is_cancel_requested {
-                turn.end_unrun(number, TaskOutcome::Canceled);
-                continue;
-            }
-            let at_ms = turn.now.unix_ms;
-            turn.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
-            turn.node.book.unconfirm(number, turn.now.moment);
-        }
-        let n_tasks = packing.n_tasks();
-        if 0 < n_tasks {
+        let member = turn.node.peers.get(to).filter(|_| turn.node.peers.is_up(to));
+        let Some(member) = member.filter(|_| self.offers.len() < N_OFFERS_MAX) else { return 0 };
+        let receiver = Receiver { id: to, incarnation: member.incarnation };
+        let n_each = demand.cpus_min().max(1);
+        let is_it = |it: Option<&Demand>, _: u32| it == Some(demand);
+        let packing = pack(receiver, n_tasks.saturating_mul(n_each), is_it, turn);
+        self.offer(receiver, packing, turn) / n_each
+    }
+
+    /// Sends what was packed; returns the number of its cores.
+    fn offer(&mut self, to: Receiver, packing: Packing, turn: &mut Turn<'_>) -> u32 {
+        let n_cores = packing.n_cores;
+        if 0 < packing.n_tasks() {
             let offer = turn.node.options.first_number().wrapping_add(self.n_offers);
             self.n_offers += 1;
             let shares = packing.shares();
-            self.offers.insert(offer, Offer { to, shares, sent: turn.now.moment });
-            turn.out.send(to, packing.into_message(offer, incarnation));
+            let offered = Offer { to: to.id, shares, sent: turn.now.moment, n_cores };
+            self.offers.insert(offer, offered);
+            turn.out.send(to.id, packing.into_message(offer, to.incarnation));
         }
-        n_tasks
+        n_cores
     }
 
     /// Handles the answer to an offer: the other node took its first `n_taken` tasks.
@@ -121,8 +140,24 @@ impl Lending {
         turn: &mut Turn<'_>,
     ) -> Option<OfferResult> {
         let offer = self.take_offer(offer, from)?;
+        self.note_room(&offer, n_taken, turn);
         let because = because.unwrap_or_else(|| "it gave no reason".to_owned());
         Some(offer.take_back(n_taken, &Reason::NotTaken(from, because.into()), turn))
+    }
+
+    /// Notes whether the other node had room for tasks that ask for more than a core.
+    fn note_room(&mut self, offer: &Offer, n_taken: u32, turn: &Turn<'_>) {
+        let class_at = |idx: usize| {
+            let share = offer.shares.get(idx)?;
+            turn.node.book.task(share.number)?.work.class.clone()
+        };
+        let n_taken = n_taken as usize;
+        if let Some(class) = n_taken.checked_sub(1).and_then(class_at) {
+            self.refusals.taken(offer.to, &class);
+        }
+        if let Some(class) = class_at(n_taken) {
+            self.refusals.refused(offer.to, &class, turn.now.moment);
+        }
     }
 
     /// Answers a node that asks to keep tasks of this one.
@@ -166,6 +201,7 @@ impl Lending {
     /// Takes back offers that were not answered, and tasks that were not renewed.
     pub(super) fn sweep(&mut self, turn: &mut Turn<'_>) -> Vec<OfferResult> {
         let now = turn.now.moment;
+        self.refusals.tidy(now);
         let late = |offer: &mut Offer| OFFER_MS <= now.ms_since(offer.sent);
         let late = self.offers.extract_if(.., |_, offer| late(offer)).collect::<Vec<_>>();
         let take_back =
@@ -211,15 +247,16 @@ impl Offer {
     /// Takes back an answered or late offer, except for its first `n_taken` tasks.
     fn take_back(&self, n_taken: u32, reason: &Reason, turn: &mut Turn<'_>) -> OfferResult {
         let n_taken = (n_taken as usize).min(self.shares.len());
-        let mut n_back = 0;
+        let mut n_back = 0_u32;
         for share in self.shares[n_taken..].iter().rev() {
             if turn.node.book.lease_of(self.to, *share).is_some_and(|lease| !lease.confirmed) {
+                let task = turn.node.book.task(share.number);
+                n_back += task.map_or(1, n_cores_of);
                 turn.back(share.number, share.instance, reason.clone());
-                n_back += 1;
             }
         }
-        let n_offered = count(self.shares.len());
-        OfferResult { to: self.to, n_offered, n_taken: n_offered - n_back }
+        let n_offered = self.n_cores;
+        OfferResult { to: self.to, n_offered, n_taken: n_offered.saturating_sub(n_back) }
     }
 }
 
@@ -262,6 +299,7 @@ pub(super) fn on_ended(from: NodeId, ends: Vec<SharedEnd>, turn: &mut Turn<'_>) 
             started_ms: Some(end.started_ms),
             ended_ms: end.ended_ms,
             output: end.output,
+            usage: end.usage,
         };
         turn.attempt_over(end);
     }
@@ -298,6 +336,40 @@ const N_TASKS_MAX: usize = 1000;
 /// Bound on the bytes of one task without its work.
 const TASK_BYTES: usize = 40;
 
+/// Cores that a task asks for.
+fn n_cores_of(task: &Task) -> u32 {
+    task.work.demand.as_ref().map_or(1, |demand| demand.cpus_min().max(1))
+}
+
+/// Packs waiting tasks into an offer as long as a message may be, for up to `n_cores` cores; `has_room` tells whether the
+/// other node may have room for a task, where so many cores are left.
+fn pack(
+    to: Receiver,
+    n_cores: u32,
+    has_room: impl Fn(Option<&Demand>, u32) -> bool,
+    turn: &mut Turn<'_>,
+) -> Packing {
+    let mut packing = Packing::default();
+    while packing.n_cores < n_cores
+        && let n_left = n_cores - packing.n_cores
+        && let Some(number) = turn.node.book.next_queued(|demand| has_room(demand, n_left))
+        && let Some(task) = turn.node.book.task(number)
+    {
+        let instance = task.instance + 1;
+        if !task.is_cancel_requested && !packing.add(InstanceId { number, instance }, task) {
+            break;
+        }
+        if task.is_cancel_requested {
+            turn.end_unrun(number, TaskOutcome::Canceled);
+            continue;
+        }
+        let (Receiver { id: to, incarnation }, at_ms) = (to, turn.now.unix_ms);
+        turn.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
+        turn.node.book.unconfirm(number, turn.now.moment);
+    }
+    packing
+}
+
 #[derive(Debug, Default)]
 struct Packing {
     arounds: Vec<Arc<ExecContext>>,
@@ -305,6 +377,8 @@ struct Packing {
     /// Positions of the works' surroundings.
     around_idxs: Vec<u32>,
     tasks: Vec<OfferedTask>,
+    /// Cores that they ask for.
+    n_cores: u32,
     n_bytes: usize,
 }
 
@@ -327,16 +401,21 @@ impl Packing {
         let known = self.works.iter().rposition(|known| Arc::ptr_eq(known, work));
         let work_idx = known.unwrap_or_else(|| self.add_work(work));
         let work_idx = count(work_idx);
-        self.tasks.push(OfferedTask { share, work_idx, array_index: task.array_index() });
-        self.n_bytes += TASK_BYTES;
+        let input = task.input(share.number);
+        self.n_bytes += TASK_BYTES + input.item.as_ref().map_or(0, String::len);
+        self.n_cores += n_cores_of(task);
+        self.tasks.push(OfferedTask { share, work_idx, input });
         true
     }
 
     fn into_message(self, offer: u64, incarnation: u64) -> PeerMessage {
-        let works = self.works.iter().zip(&self.around_idxs).map(|(work, idx)| SharedWork {
-            title: work.title.as_deref().map(str::to_owned),
-            words: work.words().to_owned(),
-            around_idx: *idx,
+        let works = self.works.iter().zip(&self.around_idxs).map(|(work, idx)| OfferedWork {
+            work: SharedWork {
+                title: work.title.as_deref().map(str::to_owned),
+                words: work.words().to_owned(),
+                around_idx: *idx,
+            },
+            demand: work.demand.as_deref().cloned(),
         });
         PeerMessage::Offer {
             offer,

@@ -1,8 +1,9 @@
 //! State of this node that all its roles share: the book of its tasks, the keeper's processes, and the other nodes.
 
+use super::gates::Gates;
 use super::processes::{Processes, ShortTaskDetector};
 use crate::book::Book;
-use crate::interface::{Attempt, Measurement, Member, NodeId, Now, TaskKey, node_id};
+use crate::interface::{Attempt, Measurement, Member, NodeCapacity, NodeId, Now, TaskKey, node_id};
 use balancing_policies::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 use task_api::{NodeCounters, Presence, TaskOutcome};
@@ -29,6 +30,8 @@ pub struct CoreOptions {
     pub slack_ms: u64,
     /// Cores and speed of the node.
     pub measurement: Measurement,
+    /// What it has for tasks.
+    pub capacity: NodeCapacity,
 }
 
 /// Node with its tasks.
@@ -40,6 +43,8 @@ pub(super) struct Node {
     /// Tasks of the node, changed by [`super::turn::Turn::record`].
     pub(super) book: Book,
     pub(super) processes: Processes,
+    /// What own tasks wait for that may run only after others.
+    pub(super) gates: Gates,
     pub(super) peers: Peers,
     pub(super) counts: NodeCounters,
     /// Sentences about damage on the node, for users.
@@ -61,6 +66,7 @@ impl CoreOptions {
             lease_ms: 10_000,
             slack_ms: 5_000,
             measurement: Measurement { n_cores: 1, speed: 1.0 },
+            capacity: NodeCapacity::of_cores(1),
         }
     }
 
@@ -77,6 +83,8 @@ impl CoreOptions {
 
 impl Node {
     pub(super) fn new(options: CoreOptions, began: Now, mut book: Book) -> Self {
+        let processes = Processes::new(options.capacity.clone());
+        let gates = Gates::of(&book);
         book.renew_all(began.moment);
         book.tasks_mut().begin_delays(began.moment, began.unix_ms);
         Self {
@@ -84,7 +92,8 @@ impl Node {
             options,
             began,
             book,
-            processes: Processes::default(),
+            processes,
+            gates,
             peers: Peers::default(),
             counts: NodeCounters::default(),
             warnings: Vec::new(),

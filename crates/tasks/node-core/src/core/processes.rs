@@ -1,6 +1,9 @@
 //! Attempts that the keeper runs, as far as it has reported them or was told to start them.
 
-use crate::interface::{Attempt, Job, KeeperOrder, Killed, Out, Work};
+use crate::interface::{
+    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, Out, RunningAttempt, Work,
+};
+use crate::pool::Pool;
 use balancing_policies::Moment;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,17 +12,34 @@ use std::sync::Arc;
 const FULL_MS: u64 = 500;
 
 /// Running attempts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Processes {
-    /// Attempts that run, each with the reason for which the keeper was told to end it, if any.
-    running: BTreeMap<Attempt, Option<Killed>>,
+    /// Attempts that run.
+    running: BTreeMap<Attempt, Process>,
+    /// What the node has for them, and for those that were promised a place.
+    pub(super) pool: Pool,
     /// True when the keeper has reported what it runs.
     pub(super) ready: bool,
     /// Moment before which nothing is started, since the system had no room for another process.
     full_until: Moment,
 }
 
+#[derive(Debug)]
+struct Process {
+    /// Reason for which the keeper was told to end it, if it was.
+    killed: Option<Killed>,
+    allocation: Allocation,
+    /// Moment at which it will have ended, as far as that is known.
+    ends: Option<Moment>,
+}
+
 impl Processes {
+    /// Of a node with this capacity, which runs nothing yet.
+    pub(super) fn new(capacity: NodeCapacity) -> Self {
+        let (running, pool) = (BTreeMap::new(), Pool::new(capacity));
+        Self { running, pool, ready: false, full_until: Moment(0) }
+    }
+
     /// Number of running attempts.
     pub(super) fn n(&self) -> usize {
         self.running.len()
@@ -29,33 +49,53 @@ impl Processes {
         self.running.contains_key(&attempt)
     }
 
-    pub(super) fn start(&mut self, job: Job, out: &mut dyn Out) {
-        self.reported(job.attempt);
+    /// Starts an attempt with what it was given of the pool.
+    pub(super) fn start(&mut self, job: Job, now: Moment, out: &mut dyn Out) {
+        let lasts_ms = job.work.demand.as_ref().and_then(|demand| demand.lasts_ms());
+        let ends = lasts_ms.map(|ms| now.plus_ms(ms));
+        let process = Process { killed: None, allocation: job.allocation.clone(), ends };
+        self.running.insert(job.attempt, process);
         out.keeper(KeeperOrder::Start(Box::new(job)));
     }
 
     /// Notes that the keeper runs an attempt.
-    pub(super) fn reported(&mut self, attempt: Attempt) {
-        self.running.insert(attempt, None);
+    pub(super) fn reported(&mut self, run: &RunningAttempt) {
+        if !self.running.contains_key(&run.attempt) {
+            let allocation = self.pool.give(run.allocation.clone());
+            self.running.insert(run.attempt, Process { killed: None, allocation, ends: None });
+        }
     }
 
     /// Notes that an attempt has ended.
     pub(super) fn ended(&mut self, attempt: Attempt) {
-        self.running.remove(&attempt);
+        if let Some(process) = self.running.remove(&attempt) {
+            self.pool.take_back(&process.allocation);
+        }
+    }
+
+    /// Ends of the running attempts as far as they are known, with what each gives back, the first one first; `None`
+    /// where one is not known.
+    pub(super) fn ends(&self) -> Vec<(Option<Moment>, &Allocation)> {
+        let mut ends =
+            self.running.values().map(|it| (it.ends, &it.allocation)).collect::<Vec<_>>();
+        ends.sort_by_key(|(ends, _)| ends.unwrap_or(Moment(u64::MAX)));
+        ends
     }
 
     /// Notes that the keeper has died; returns the attempts that have died with it.
     pub(super) fn lost(&mut self) -> impl Iterator<Item = Attempt> + use<> {
         self.ready = false;
-        std::mem::take(&mut self.running).into_keys()
+        let running = std::mem::take(&mut self.running);
+        running.values().for_each(|process| self.pool.take_back(&process.allocation));
+        running.into_keys()
     }
 
     /// Tells the keeper to end an attempt, once for each reason.
     pub(super) fn kill(&mut self, attempt: Attempt, because: Killed, out: &mut dyn Out) {
-        if let Some(told) = self.running.get_mut(&attempt)
-            && *told != Some(because)
+        if let Some(process) = self.running.get_mut(&attempt)
+            && process.killed != Some(because)
         {
-            *told = Some(because);
+            process.killed = Some(because);
             out.keeper(KeeperOrder::Kill { attempt, because });
         }
     }

@@ -2,18 +2,19 @@
 
 use balancing_policies::LoadState;
 use task_api::{
-    ClientRequest, DaemonAnswer, NodeCounters, NodeLoadState, NodeStatus, PROTOCOL_VERSION,
-    Presence, RerunSelection, Submission, TaskRange,
+    ClientRequest, DaemonAnswer, NodeCounters, NodeLoadState, NodeResources, NodeStatus,
+    PROTOCOL_VERSION, Presence, RerunSelection, Submission, TaskRange,
 };
 
 use super::Roles;
 use super::explain::Explainer;
+use super::jobs;
 use super::node::{Node, count};
 use super::task_view::TaskView;
 use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::book::RerunTasks;
-use crate::interface::{ClientId, Now};
+use crate::interface::{ClientId, Member, Now};
 
 impl Roles {
     pub(super) fn on_client(
@@ -39,6 +40,9 @@ impl Roles {
             | ClientRequest::Tasks { .. }
             | ClientRequest::Result { .. }
             | ClientRequest::Cancel { .. }
+            | ClientRequest::Hold { .. }
+            | ClientRequest::Release { .. }
+            | ClientRequest::Jobs { .. }
             | ClientRequest::Rerun { .. }
             | ClientRequest::Explain { .. } => self.on_request(asker, request, turn),
             _ => turn.refuse(asker, "this is not asked of another node".to_owned()),
@@ -75,12 +79,21 @@ impl Roles {
             }
             ClientRequest::Nodes => return self.gathering.ask(asker, turn),
             ClientRequest::Cancel { tasks } => {
-                // A range of all tasks is written with a last number that does not exist yet.
-                let last = tasks.last.min(turn.node.book.next_number() - 1).max(tasks.first);
-                let tasks = TaskRange { last, ..tasks };
-                let known = view.known(&tasks);
+                let tasks = up_to_last(tasks, turn);
+                let known = TaskView(turn.node).known(&tasks);
                 known.map(|()| DaemonAnswer::Canceled { n_tasks: turn.cancel(&tasks) })
             }
+            ClientRequest::Hold { tasks } => {
+                let tasks = up_to_last(tasks, turn);
+                let known = TaskView(turn.node).known(&tasks);
+                known.map(|()| DaemonAnswer::Changed { n_tasks: turn.hold(&tasks) })
+            }
+            ClientRequest::Release { tasks, anyway } => {
+                let tasks = up_to_last(tasks, turn);
+                let known = TaskView(turn.node).known(&tasks);
+                known.map(|()| DaemonAnswer::Changed { n_tasks: turn.release(&tasks, anyway) })
+            }
+            ClientRequest::Jobs { after, .. } => Ok(jobs::list(turn.node, after.unwrap_or(0))),
             ClientRequest::Rerun { tasks, which } => {
                 let known = view.known(&tasks);
                 known.and_then(|()| self.take_rerun(&tasks, which, turn))
@@ -105,6 +118,7 @@ impl Roles {
         turn: &mut Turn<'_>,
     ) -> Result<DaemonAnswer, String> {
         submission.check().map_err(|error| error.to_string())?;
+        self.check_needs(submission, turn)?;
         self.check_room(submission.n_tasks(), turn)?;
         Ok(DaemonAnswer::Submitted { tasks: turn.submit(submission) })
     }
@@ -133,6 +147,25 @@ impl Roles {
         }
         self.check_room(found.numbers.len() as u64, turn)?;
         Ok(DaemonAnswer::Submitted { tasks: turn.submit_again(&found) })
+    }
+
+    /// Checks that the tasks that are waited for are known, and that some node can run the new ones.
+    fn check_needs(&self, submission: &Submission, turn: &Turn<'_>) -> Result<(), String> {
+        for after in &submission.schedule.after {
+            TaskView(turn.node)
+                .known(&after.tasks)
+                .map_err(|why| format!("{why}: tasks wait only for others of the same node"))?;
+        }
+        let demand = &submission.demand;
+        let stays = |it: &&Member| matches!(it.presence, Presence::Up | Presence::Silent);
+        let mut others = turn.node.peers.iter().filter(stays);
+        let fits_here = turn.node.processes.pool.could_fit(Some(demand));
+        if fits_here || others.any(|member| demand.fits(&member.capacity)) {
+            return Ok(());
+        }
+        Err(format!(
+            "no node of the cluster has {demand} for a task: ask for less (`sintonia nodes --resources` lists what they have)"
+        ))
     }
 
     fn check_room(&self, n_tasks: u64, turn: &Turn<'_>) -> Result<(), String> {
@@ -184,6 +217,16 @@ impl Roles {
             uptime_ms: now.moment.ms_since(node.began.moment),
             troubles,
             kept: node.book.kept(),
+            resources: NodeResources {
+                capacity: node.processes.pool.capacity().clone(),
+                used: node.processes.pool.used().clone(),
+            },
         }
     }
+}
+
+/// The range without numbers that do not exist yet: a range of all tasks is written with a very large last number.
+fn up_to_last(tasks: TaskRange, turn: &Turn<'_>) -> TaskRange {
+    let last = tasks.last.min(turn.node.book.next_number() - 1).max(tasks.first);
+    TaskRange { last, ..tasks }
 }

@@ -1,9 +1,11 @@
 //! Tasks of a node, as its clients see them.
 
 use task_api::{
-    DaemonAnswer, EndedTask, TaskFilter, TaskName, TaskOutcome, TaskRange, TaskState, TaskStatus,
+    DaemonAnswer, DependencyKind, EndedTask, TaskFilter, TaskName, TaskOutcome, TaskRange,
+    TaskState, TaskStatus, Usage,
 };
 
+use super::gates;
 use super::node::Node;
 use crate::book::{ArrayFailures, Failure, NotedEvent, Task};
 
@@ -79,6 +81,8 @@ impl TaskView<'_> {
             ended_ms: task.ended_ms(),
             outcome: task.outcome().cloned(),
             why: self.why(number, task),
+            job: task.work.terms.as_ref().and_then(|terms| terms.schedule.job.clone()),
+            usage: task.usage(),
         }
     }
 
@@ -95,6 +99,7 @@ impl TaskView<'_> {
                 output: None,
                 is_brief: true,
                 why: None,
+                usage: Usage::default(),
             });
         };
         Some(EndedTask {
@@ -107,14 +112,36 @@ impl TaskView<'_> {
             output: task.output().filter(|_| with_output).cloned(),
             is_brief: false,
             why: self.why(number, task),
+            usage: task.usage().unwrap_or_default(),
         })
     }
 
     /// Reason in one line why a task failed, was canceled, or is tried again.
     fn why(self, number: u64, task: &Task) -> Option<String> {
         match task.outcome() {
-            None => self.last_failure(task).filter(|_| task.waits()),
-            Some(TaskOutcome::Canceled) => self.stopped_array(task).map(stopped_sentence),
+            None if !task.waits() => None,
+            None if task.is_blocked => self.why_blocked(number, task),
+            None if task.is_held => Some("held until it is released".to_owned()),
+            None => self.last_failure(task),
+            Some(TaskOutcome::Canceled) => {
+                let stopped = self.stopped_array(task).map(stopped_sentence);
+                let is_unmet =
+                    || gates::waits_for(&self.0.book, number, task).is_some_and(|it| it.2);
+                stopped.or_else(|| {
+                    let unmet = task.is_blocked && is_unmet();
+                    unmet.then(|| self.why_blocked(number, task)).flatten()
+                })
+            }
+            Some(TaskOutcome::TimeLimit) => {
+                let limit_ms = task.work.demand.as_ref().and_then(|demand| demand.time_limit_ms);
+                limit_ms.map(|ms| {
+                    format!("it ran for longer than `--time-limit` allows: {}", seconds(ms))
+                })
+            }
+            Some(TaskOutcome::MemoryLimit) => {
+                let demand = task.work.demand.as_ref().map(ToString::to_string);
+                demand.map(|demand| format!("it used more memory than it had asked for: {demand}"))
+            }
             Some(TaskOutcome::Lost) => {
                 let n_starts = task.work.around.limits.n_starts_max;
                 Some(format!("its node was lost at {n_starts} of its starts"))
@@ -129,6 +156,25 @@ impl TaskView<'_> {
                 file.or_else(|| task.output()?.last_line())
             }
         }
+    }
+
+    /// What a task waits for, or had waited for in vain, in words.
+    pub(super) fn why_blocked(self, number: u64, task: &Task) -> Option<String> {
+        let (other, kind, is_unmet) = gates::waits_for(&self.0.book, number, task)?;
+        let other_name = format!("`{}.{other}`", self.0.options.name);
+        let wanted = match kind {
+            DependencyKind::Started => "has started",
+            DependencyKind::Succeeded => "has succeeded",
+            DependencyKind::Ended => "has ended",
+            DependencyKind::Failed => "has failed",
+        };
+        if !is_unmet {
+            return Some(format!("waits until {other_name} {wanted}"));
+        }
+        let outcome = self.0.book.task(other).and_then(Task::outcome).cloned();
+        let outcome = outcome.or_else(|| self.0.book.archive().outcome(other));
+        let became = outcome.map_or_else(String::new, |outcome| format!(": {outcome}"));
+        Some(format!("it was to run when {other_name} {wanted}, which ended otherwise{became}"))
     }
 
     /// The last failure of a task that is tried again, in words.
@@ -150,7 +196,7 @@ impl TaskView<'_> {
 
     /// The array of a canceled task, if the task was canceled because too many others had failed.
     pub(super) fn stopped_array(self, task: &Task) -> Option<ArrayFailures> {
-        let array = *self.0.book.tasks().arrays().get(task.work.rules.as_ref())?;
+        let array = *self.0.book.tasks().arrays().get(task.work.terms.as_deref())?;
         let is_since = array.stopped_ms? <= task.ended_ms()?;
         is_since.then_some(array)
     }
@@ -160,4 +206,9 @@ impl TaskView<'_> {
 pub(super) fn stopped_sentence(array: ArrayFailures) -> String {
     let ArrayFailures { n_failed, n_fails_max, .. } = array;
     format!("{n_failed} tasks of its array failed, and `--max-fails` allows {n_fails_max}")
+}
+
+/// Milliseconds in words.
+fn seconds(ms: u64) -> String {
+    format!("{} s", ms.div_ceil(100) as f64 / 10.0)
 }

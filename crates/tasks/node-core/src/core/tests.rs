@@ -94,6 +94,7 @@ fn everything_at_once_does_no_harm() {
         n_cancels: 6,
         n_holes: 0,
         n_fails_of_1000: 0,
+        has_wishes: false,
     };
     check(600..660, trouble);
 }
@@ -112,9 +113,30 @@ fn attempts_that_fail_are_tried_again_and_none_runs_twice_at_once() {
         n_keeper_deaths: 2,
         n_cancels: 4,
         n_holes: 0,
+        has_wishes: false,
     };
     check(912..936, trouble);
     check(936..948, Trouble { n_cancels: 0, n_holes: 4, ..trouble });
+}
+
+/// Checked at every start beside the rest: nothing of a node is given twice, and nothing runs before what it waits for.
+#[test]
+fn tasks_with_wishes_get_what_they_ask_for_in_their_order() {
+    check(1000..1012, Trouble { has_wishes: true, ..Trouble::default() });
+    let trouble = Trouble {
+        n_lost_of_1000: 50,
+        n_late_of_1000: 30,
+        n_doubled_of_1000: 30,
+        n_fails_of_1000: 100,
+        n_cuts: 4,
+        n_kills: 5,
+        n_crashes: 3,
+        n_keeper_deaths: 2,
+        n_cancels: 2,
+        n_holes: 0,
+        has_wishes: true,
+    };
+    check(1024..1048, trouble);
 }
 
 /// Fault: with records lost from a damaged journal, a task ran on two nodes.

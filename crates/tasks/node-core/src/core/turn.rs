@@ -10,8 +10,8 @@ use task_api::{DaemonAnswer, Submission, TaskOutcome, TaskRange, TaskState};
 use super::node::{N_SHARES_MAX, Node};
 use crate::book::{EndRecord, JournalRecord, Reason, RerunTasks, Task};
 use crate::interface::{
-    Attempt, AttemptEnd, ClientId, EndedAttempt, InstanceId, Job, Killed, NodeId, Now, Out,
-    PeerMessage, RunningAttempt, TaskKey,
+    Allocation, Attempt, AttemptEnd, ClientId, EndedAttempt, InstanceId, Job, Killed, NodeId, Now,
+    Out, PeerMessage, RunningAttempt, TaskKey,
 };
 
 /// Sender of a request.
@@ -44,10 +44,21 @@ impl Turn<'_> {
 
     /// Applies a record, and appends it to the journal.
     pub(super) fn record(&mut self, record: &JournalRecord) {
+        let is_open = |number: u64| self.node.book.task(number).is_some_and(|it| !it.is_over());
+        let is_news = match record {
+            JournalRecord::Ended(end) | JournalRecord::EndedWith(end, _) => is_open(end.number),
+            JournalRecord::Back { number, .. } => is_open(*number),
+            // Records of arrays are written twice.
+            JournalRecord::SubmittedWith { first, .. } => self.node.book.next_number() <= *first,
+            _ => true,
+        };
         self.out.append(record);
         self.node.book.apply(record);
         match record {
-            JournalRecord::Ended(end) => self.ended((end.number, end.number), &end.outcome),
+            _ if !is_news => {}
+            JournalRecord::Ended(end) | JournalRecord::EndedWith(end, _) => {
+                self.ended((end.number, end.number), &end.outcome);
+            }
             JournalRecord::Canceled { first, last, .. } => {
                 self.ended((*first, *last), &TaskOutcome::Canceled);
             }
@@ -59,12 +70,20 @@ impl Turn<'_> {
                 }
             }
             JournalRecord::Retried { .. } => self.node.counts.n_retried += 1,
+            JournalRecord::Started { number, .. } => self.node.gates.started(*number),
+            JournalRecord::SubmittedWith { first, n_tasks, terms, .. }
+                if !terms.schedule.after.is_empty() =>
+            {
+                self.block(*first, *n_tasks);
+            }
             _ => {}
         }
     }
 
     fn ended(&mut self, (first, last): (u64, u64), outcome: &TaskOutcome) {
         self.node.ended.push((first, last));
+        let Node { gates, book, .. } = &mut *self.node;
+        gates.ended(book, (first, last), outcome);
         self.node.count_outcome(outcome, last - first + 1);
     }
 
@@ -90,31 +109,50 @@ impl Turn<'_> {
 
     /// Number of attempts that may be ordered where `n_slots` may run: more if the next task is expected to be short.
     pub(super) fn n_orders(&mut self, n_slots: usize) -> usize {
-        let next = self.node.book.next_queued().and_then(|number| self.node.book.task(number));
+        let next = self.node.book.next_queued(|demand| demand.is_none());
+        let next = next.and_then(|number| self.node.book.task(number));
         self.node.short_tasks.n_orders(next.map(|task| &task.work), n_slots)
     }
 
-    /// Starts the own task whose turn it is, if there is one; with `n_at_once`, the keeper starts it when fewer
-    /// than that run.
-    pub(super) fn start(&mut self, n_at_once: Option<u32>) -> bool {
-        let Some(number) = self.node.book.next_queued() else { return false };
+    /// Starts a waiting own task; returns whether it did, or the task has ended instead.
+    pub(super) fn start(&mut self, number: u64, n_slots: u32) -> bool {
         let Some(task) = self.node.book.task(number) else { return false };
         if task.is_cancel_requested {
             // It ran before the daemon restarted, and runs no more.
             self.end_unrun(number, TaskOutcome::Canceled);
             return true;
         }
+        let demand = task.work.demand.as_deref();
+        let Some(allocation) = self.node.processes.pool.allocate(demand, n_slots) else {
+            return false;
+        };
+        self.order(number, allocation, None)
+    }
+
+    /// Orders the own task whose turn it is, of those that need a core, any one: the keeper starts it when fewer than
+    /// `n_at_once` run. Returns whether there was one.
+    pub(super) fn start_ahead(&mut self, n_at_once: u32) -> bool {
+        let next = self.node.book.next_queued(|demand| demand.is_none());
+        next.is_some_and(|number| {
+            let allocation = self.node.processes.pool.give(Allocation::default());
+            self.order(number, allocation, Some(n_at_once))
+        })
+    }
+
+    fn order(&mut self, number: u64, allocation: Allocation, n_at_once: Option<u32>) -> bool {
+        let Some(task) = self.node.book.task(number) else { return false };
         let attempt = self.node.attempt(number, task.instance + 1);
         let job = Job {
             attempt,
             name: format!("{}.{number}", self.node.options.name),
             work: task.work.clone(),
-            array_index: task.array_index(),
+            input: task.input(number),
+            allocation,
             lease_until: None,
             n_at_once,
         };
         self.started(attempt, self.now.unix_ms);
-        self.node.processes.start(job, self.out);
+        self.node.processes.start(job, self.now.moment, self.out);
         true
     }
 
@@ -188,6 +226,7 @@ impl Turn<'_> {
                     started_ms: Some(ended.started_ms),
                     ended_ms: ended.ended_ms,
                     output: ended.output,
+                    usage: ended.usage,
                 };
                 self.attempt_over(end);
             }
@@ -270,6 +309,6 @@ impl Turn<'_> {
     pub(super) fn end_unrun(&mut self, number: u64, outcome: TaskOutcome) {
         let instance = self.node.book.task(number).map_or(0, |task| task.instance);
         let end = EndRecord::without_run(number, instance, self.node.me, outcome, self.now.unix_ms);
-        self.record(&JournalRecord::Ended(end));
+        self.record(&JournalRecord::of_end(end));
     }
 }

@@ -7,7 +7,16 @@ use super::*;
 fn record(name: &str, incarnation: u64, revision: u64, standing: Participation) -> NodeRecord {
     let address = format!("{name}:1");
     let name = name.to_owned();
-    NodeRecord { name, address, incarnation, revision, n_cores: 2, speed: 1.0, standing }
+    NodeRecord {
+        name,
+        address,
+        incarnation,
+        revision,
+        n_cores: 2,
+        speed: 1.0,
+        standing,
+        capacity: task_api::Resources::default(),
+    }
 }
 
 fn table() -> MembershipTable {

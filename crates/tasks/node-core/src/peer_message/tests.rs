@@ -16,16 +16,22 @@ fn end() -> impl Strategy<Value = SharedEnd> {
         started_ms: 1,
         ended_ms: 2,
         output: Output { stdout: OutputText(bytes), ..Output::default() },
+        usage: Usage { cpu_ms: 7, ..Usage::default() },
     })
 }
 
 fn offer() -> impl Strategy<Value = PeerMessage> {
-    let task = (share(), 0..3_u32, any::<Option<u64>>())
-        .prop_map(|(share, work_idx, array_index)| OfferedTask { share, work_idx, array_index });
-    let work = ("[a-z]{0,5}", any::<Option<String>>()).prop_map(|(words, title)| SharedWork {
-        title,
-        words,
-        around_idx: 0,
+    let task = (share(), 0..3_u32, any::<Option<u64>>(), any::<Option<String>>());
+    let task = task.prop_map(|(share, work_idx, array_index, item)| OfferedTask {
+        share,
+        work_idx,
+        input: TaskInput { array_index, item },
+    });
+    let demand = Demand { time_limit_ms: Some(9), ..Demand::default() };
+    let work = ("[a-z]{0,5}", any::<Option<String>>(), any::<bool>());
+    let work = work.prop_map(move |(words, title, is_plain)| OfferedWork {
+        work: SharedWork { title, words, around_idx: 0 },
+        demand: (!is_plain).then(|| demand.clone()),
     });
     (any::<u64>(), vec(work, 0..4), vec(task, 0..4)).prop_map(|(offer, works, tasks)| {
         PeerMessage::Offer {

@@ -48,6 +48,7 @@ pub(super) fn start(
         name: options.name.clone(),
         incarnation,
         measurement: options.measurement,
+        capacity: options.capacity.amounts.clone(),
         settings,
     };
     let wakes = wakes.clone();

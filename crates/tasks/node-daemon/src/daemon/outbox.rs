@@ -264,7 +264,7 @@ impl Orders {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use node_core::interface::{Job, Killed, TaskKey, Work};
+    use node_core::interface::{Allocation, Job, Killed, TaskInput, TaskKey, Work};
     use std::sync::Arc;
 
     fn attempt(home: u32, number: u64) -> Attempt {
@@ -276,7 +276,8 @@ mod tests {
             attempt: attempt(home, number),
             name: format!("alpha.{number}"),
             work: Arc::new(Work::from_words(None, "true".into(), Arc::default())),
-            array_index: None,
+            input: TaskInput::default(),
+            allocation: Allocation::default(),
             lease_until: None,
             n_at_once: None,
         }))

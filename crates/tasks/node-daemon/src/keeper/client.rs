@@ -15,7 +15,7 @@ use frame::{FrameBuffer, FrameError};
 
 use super::SOCKET;
 use super::protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION};
-use node_core::interface::{KeeperEvent, KeeperOrder};
+use node_core::interface::{EndedAttempt, KeeperEvent, KeeperOrder};
 
 /// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long
 /// on a busy machine.
@@ -240,8 +240,8 @@ impl Reports {
         }
         let mut ended = Vec::new();
         while ended.len() < n_held {
-            if let KeeperReport::Ended(end) = self.next()? {
-                ended.push(*end);
+            if let KeeperReport::Ended(end, usage) = self.next()? {
+                ended.push(EndedAttempt { usage, ..*end });
             }
         }
         Ok((pid, KeeperEvent::Inventory { running, ended }))
@@ -272,12 +272,12 @@ impl Reports {
     fn tell_all(mut self, inventory: KeeperEvent, mut on_event: impl FnMut(KeeperEvent)) {
         on_event(inventory);
         // Whatever ends the connection, the daemon connects again, and starts a keeper if necessary.
-        while let Ok(KeeperReport::Ended(first)) = self.next() {
-            let mut ended = vec![*first];
+        while let Ok(KeeperReport::Ended(first, usage)) = self.next() {
+            let mut ended = vec![EndedAttempt { usage, ..*first }];
             while ended.len() < N_ENDED_AT_ONCE
-                && let Ok(Some(KeeperReport::Ended(more))) = self.frames.next_message()
+                && let Ok(Some(KeeperReport::Ended(more, usage))) = self.frames.next_message()
             {
-                ended.push(*more);
+                ended.push(EndedAttempt { usage, ..*more });
             }
             on_event(KeeperEvent::Ended(ended));
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::io::Errno;
-use task_api::{Output, OutputText};
+use task_api::{Output, OutputText, Usage};
 
 use super::protocol::{FRAMES, MESSAGE_BYTES_MAX};
 use crate::blocks::{self, BlockFileKind, BlockItem, Blocks};
@@ -18,8 +18,10 @@ pub(super) const FILE: &str = "keeper.held";
 /// Copy of a damaged file as it was found.
 const DAMAGED: &str = "keeper.held.damaged";
 const KIND: BlockFileKind =
-    BlockFileKind { magic: *b"\xa7KH\x02", payload_bytes_max: MESSAGE_BYTES_MAX };
-/// Kind of the previous version, which wrote no empty block.
+    BlockFileKind { magic: *b"\xa7KH\x03", payload_bytes_max: MESSAGE_BYTES_MAX };
+/// Kind of the second version, without what attempts have used.
+const KIND_SECOND: BlockFileKind = BlockFileKind { magic: *b"\xa7KH\x02", ..KIND };
+/// Kind of the first version with blocks, which wrote no empty one.
 const KIND_BEFORE: BlockFileKind = BlockFileKind { magic: *b"\xa7KH\x01", ..KIND };
 const SEED: u32 = 0;
 
@@ -50,11 +52,18 @@ pub(crate) fn file_warning(state: &Path) -> FileWarning {
 
 /// Ends in such a file, and whether it is damaged.
 pub(super) fn ends_in(bytes: &[u8]) -> (Vec<EndedAttempt>, bool) {
-    let now = blocks_in(KIND, bytes);
-    if now.is_closed || !now.ends.is_empty() {
-        return (now.ends, now.is_damaged || !now.is_closed);
+    let with_usage = |payload: &[u8]| {
+        let (ended, usage) = postcard::from_bytes::<(EndedAttempt, Usage)>(payload).ok()?;
+        Some(EndedAttempt { usage, ..ended })
+    };
+    let without_usage = |payload: &[u8]| postcard::from_bytes(payload).ok();
+    for found in [blocks_in(KIND, bytes, with_usage), blocks_in(KIND_SECOND, bytes, without_usage)]
+    {
+        if found.is_closed || !found.ends.is_empty() {
+            return (found.ends, found.is_damaged || !found.is_closed);
+        }
     }
-    let before = blocks_in(KIND_BEFORE, bytes);
+    let before = blocks_in(KIND_BEFORE, bytes, without_usage);
     if !before.ends.is_empty() {
         return (before.ends, before.is_damaged);
     }
@@ -71,14 +80,18 @@ struct HeldSummary {
     is_closed: bool,
 }
 
-fn blocks_in(kind: BlockFileKind, bytes: &[u8]) -> HeldSummary {
+fn blocks_in(
+    kind: BlockFileKind,
+    bytes: &[u8],
+    decode: impl Fn(&[u8]) -> Option<EndedAttempt>,
+) -> HeldSummary {
     let mut contents = HeldSummary::default();
     for found in Blocks::new(kind, SEED, bytes, Some(1)) {
         match found {
             BlockItem::Block { payload: [], .. } => contents.is_closed = true,
-            BlockItem::Block { payload, .. } => match postcard::from_bytes(payload) {
-                Ok(ended) => contents.ends.push(ended),
-                Err(_) => contents.is_damaged = true,
+            BlockItem::Block { payload, .. } => match decode(payload) {
+                Some(ended) => contents.ends.push(ended),
+                None => contents.is_damaged = true,
             },
             BlockItem::Hole(_) | BlockItem::Tail { .. } => contents.is_damaged = true,
         }
@@ -144,7 +157,7 @@ impl HeldEnds {
         let mut bytes = Vec::new();
         for (ended, sequence) in self.ends.values().zip(1..) {
             let begin = blocks::open(&mut bytes);
-            bytes = postcard::to_extend(ended, bytes).map_err(io::Error::other)?;
+            bytes = postcard::to_extend(&(ended, ended.usage), bytes).map_err(io::Error::other)?;
             blocks::seal(KIND, SEED, sequence, begin, &mut bytes);
         }
         let begin = blocks::open(&mut bytes);
@@ -219,6 +232,7 @@ mod tests {
             started_ms: 1,
             ended_ms: 2,
             output: Output { stdout: OutputText(vec![b'x'; n_output]), ..Output::default() },
+            usage: Usage { cpu_ms: number, ..Usage::default() },
         }
     }
 

@@ -2,12 +2,15 @@
 
 use frame::Format;
 use serde::{Deserialize, Serialize};
-use task_api::OUTPUT_BYTES_MAX;
+use task_api::{OUTPUT_BYTES_MAX, Usage};
 
-use node_core::interface::{Attempt, EndedAttempt, Job, Killed, Moment, RunningAttempt};
+use super::placeholders::fill;
+use node_core::interface::{
+    Allocation, Attempt, EndedAttempt, Job, Killed, Moment, RunningAttempt, TaskInput,
+};
 
 /// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// Longest message in bytes: lists of running and ended tasks, of as many as a keeper takes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;
@@ -39,7 +42,11 @@ pub(super) struct StartAttempt {
     /// Its whole environment; the keeper adds its marks.
     pub(super) environment: Vec<(String, String)>,
     pub(super) folder: String,
-    pub(super) array_index: Option<u64>,
+    pub(super) input: TaskInput,
+    /// What it is given of the node.
+    pub(super) allocation: Allocation,
+    /// Longest time that it may run, in ms.
+    pub(super) time_limit_ms: Option<u64>,
     pub(super) output: Destination,
     pub(super) until: Option<Moment>,
     pub(super) n_at_once: Option<u32>,
@@ -60,15 +67,20 @@ pub(super) enum KeeperReport {
     /// First report on each connection: running attempts, and the number of ends that are reported next.
     Hello { version: u32, pid: u32, running: Vec<RunningAttempt>, n_held: usize },
     /// An attempt has ended or could not be started; repeated on each connection until forgotten.
-    Ended(Box<EndedAttempt>),
+    Ended(Box<EndedAttempt>, Usage),
 }
 
 impl StartAttempt {
     pub(super) fn of(job: &Job) -> Self {
         let around = &job.work.around;
         let limits = &around.limits;
+        let is_one_of_many = job.input != TaskInput::default();
+        let filled = |text: &str| match is_one_of_many {
+            true => fill(text, job),
+            false => text.to_owned(),
+        };
         let output = match &limits.output_folder {
-            Some(folder) => Destination::Folder(folder.clone()),
+            Some(folder) => Destination::Folder(filled(folder)),
             None => {
                 let bytes_max = limits.output_bytes_max.min(OUTPUT_BYTES_MAX);
                 Destination::Kept(usize::try_from(bytes_max).unwrap_or(usize::MAX))
@@ -77,10 +89,12 @@ impl StartAttempt {
         Self {
             attempt: job.attempt,
             name: job.name.clone(),
-            command: job.work.command().map(str::to_owned).collect(),
+            command: job.work.command().map(filled).collect(),
             environment: around.environment.clone(),
             folder: around.folder.clone(),
-            array_index: job.array_index,
+            input: job.input.clone(),
+            allocation: job.allocation.clone(),
+            time_limit_ms: job.work.demand.as_ref().and_then(|demand| demand.time_limit_ms),
             output,
             until: job.lease_until,
             n_at_once: job.n_at_once,
@@ -116,7 +130,9 @@ mod tests {
             command: vec!["echo".to_owned(), "hé".to_owned()],
             environment: vec![("A".to_owned(), "b".to_owned())],
             folder: "/".to_owned(),
-            array_index: Some(3),
+            input: TaskInput { array_index: Some(3), item: None },
+            allocation: Allocation { cores: vec![1, 2], ..Allocation::default() },
+            time_limit_ms: Some(9),
             output: Destination::Kept(7),
             until: Some(Moment(1)),
             n_at_once: Some(2),

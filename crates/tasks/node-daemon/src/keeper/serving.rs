@@ -14,12 +14,13 @@ use super::connection::DaemonConnection;
 use super::guard::Guard;
 use super::held::HeldEnds;
 use super::leftovers::{Whose, kill_marked};
+use super::memory::ProcessTree;
 use super::pending_starts::PendingStarts;
 use super::protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use super::starting::WhyNot;
 use super::tasks::{RunningTask, never_ran};
 use super::{KeeperError, KeeperOptions, boot_now, held, place, reap, starting};
-use node_core::interface::{Attempt, AttemptEnd, Moment};
+use node_core::interface::{Attempt, AttemptEnd, Killed, Moment};
 
 const LISTENER: u64 = 0;
 const DAEMON: u64 = 1;
@@ -31,6 +32,8 @@ const STREAMS: u64 = 16;
 const N_ORDERS_AT_ONCE: usize = 16;
 /// Longest wait: the boot clock goes on while the machine sleeps, and a waiting process does not notice.
 const WAIT_MAX: Duration = Duration::from_secs(1);
+/// Time between two looks at the memory of tasks that have asked for some, in ms.
+const MEMORY_EVERY_MS: u64 = 250;
 
 /// Serves the state folder until there is nothing left to do.
 ///
@@ -66,6 +69,8 @@ struct Keeper {
     held: HeldEnds,
     idle_since: Instant,
     leaving: bool,
+    /// Moment at which the memory of tasks was last looked at.
+    memory_seen: Moment,
     buffer: Vec<u8>,
 }
 
@@ -103,6 +108,7 @@ impl Keeper {
             held,
             idle_since: Instant::now(),
             leaving: false,
+            memory_seen: Moment(0),
             buffer: vec![0; 1 << 16],
         })
     }
@@ -146,7 +152,9 @@ impl Keeper {
     fn wait(&self) -> Duration {
         let now = boot_now();
         let deadlines = self.tasks.values().filter_map(RunningTask::deadline);
-        let next = deadlines.chain(self.pending_starts.deadline()).min();
+        let watches = self.tasks.values().any(RunningTask::has_memory_limit);
+        let memory = watches.then(|| self.memory_seen.plus_ms(MEMORY_EVERY_MS));
+        let next = deadlines.chain(self.pending_starts.deadline()).chain(memory).min();
         let next = next.map_or(WAIT_MAX, |next| {
             // A millisecond more than needed: waiting rounds down, and then the loop would spin.
             Duration::from_nanos(next.0.saturating_sub(now.0)) + Duration::from_millis(1)
@@ -188,7 +196,7 @@ impl Keeper {
         let hello = KeeperReport::Hello {
             version: VERSION,
             pid: std::process::id(),
-            running: self.tasks.values().map(|task| task.running).collect(),
+            running: self.tasks.values().map(|task| task.running.clone()).collect(),
             n_held: self.held.len(),
         };
         if daemon.queue(&hello).is_err() {
@@ -266,7 +274,7 @@ impl Keeper {
         match started {
             Ok(started) => {
                 let pid = started.pid;
-                let task = RunningTask::new(start, started);
+                let task = RunningTask::new(start, started, boot_now());
                 self.watch_streams(pid, &task);
                 self.pids.insert(attempt, pid);
                 self.tasks.insert(pid, task);
@@ -339,9 +347,25 @@ impl Keeper {
     }
 
     fn enforce(&mut self, now: Moment) {
+        self.watch_memory(now);
         for task in self.tasks.values_mut() {
             if task.deadline().is_some_and(|deadline| deadline <= now) {
                 task.enforce(now, self.options.grace);
+            }
+        }
+    }
+
+    /// Ends tasks that use more memory than they had asked for.
+    fn watch_memory(&mut self, now: Moment) {
+        let is_due = MEMORY_EVERY_MS <= now.ms_since(self.memory_seen);
+        if !is_due || !self.tasks.values().any(RunningTask::has_memory_limit) {
+            return;
+        }
+        self.memory_seen = now;
+        let tree = ProcessTree::read();
+        for task in self.tasks.values_mut().filter(|task| task.has_memory_limit()) {
+            if task.note_memory(&tree) {
+                task.end(Killed::MemoryLimit, now, self.options.grace);
             }
         }
     }
@@ -350,7 +374,7 @@ impl Keeper {
         let Some(daemon) = &mut self.daemon else { return };
         while daemon.has_room() {
             let Some(ended) = self.held.next_unsent() else { break };
-            if daemon.queue(&KeeperReport::Ended(Box::new(ended.clone()))).is_err() {
+            if daemon.queue(&KeeperReport::Ended(Box::new(ended.clone()), ended.usage)).is_err() {
                 return self.forget_daemon();
             }
         }

@@ -12,6 +12,7 @@ use std::{fs, io};
 
 use rustix::fs::{Access, access};
 use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK};
 use super::protocol::{Destination, StartAttempt};
@@ -20,6 +21,8 @@ use super::protocol::{Destination, StartAttempt};
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Variable that holds a task's index in its array.
 const ARRAY_MARK: &str = "SINTONIA_ARRAY_INDEX";
+/// Variable that holds a task's text, where each task of its submission has one.
+const ITEM_MARK: &str = "SINTONIA_ITEM";
 
 /// Running process, and the streams that can be read from it.
 #[derive(Debug)]
@@ -50,13 +53,64 @@ pub(super) fn start(task: &StartAttempt, state: &Path, run: &str) -> Result<Star
         .env(RUN_MARK, run)
         .env(TASK_MARK, &task.name)
         .env(INSTANCE_MARK, task.attempt.instance.to_string())
-        .envs(task.array_index.map(|index| (ARRAY_MARK, index.to_string())))
+        .envs(task.input.array_index.map(|index| (ARRAY_MARK, index.to_string())))
+        .envs(task.input.item.as_deref().map(|item| (ITEM_MARK, item)))
+        .envs(allocated(task))
         .current_dir(&task.folder)
         .stdin(Stdio::null())
         .process_group(0);
     let streams = connect(&mut command, task)?;
-    let child = command.spawn().map_err(|error| why_not(task, &program, &error))?;
+    let child = on_cores(&task.allocation.cores, || command.spawn());
+    let child = child.map_err(|error| why_not(task, &program, &error))?;
     Ok(Started { pid: Pid::from_child(&child), streams })
+}
+
+/// Variables that tell a task what it was given of the node, where that is more than a core, any one.
+fn allocated(task: &StartAttempt) -> Vec<(String, String)> {
+    let given = &task.allocation;
+    if given.is_plain() {
+        return Vec::new();
+    }
+    let list = |ids: &[u32]| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let mut pairs = vec![
+        ("SINTONIA_CPUS".to_owned(), given.cpus.to_string()),
+        ("SINTONIA_VARIANT".to_owned(), given.variant.to_string()),
+    ];
+    if task.environment.iter().all(|(name, _)| name != "OMP_NUM_THREADS") {
+        pairs.push(("OMP_NUM_THREADS".to_owned(), given.cpus.to_string()));
+    }
+    if !given.cores.is_empty() {
+        pairs.push(("SINTONIA_CORES".to_owned(), list(&given.cores)));
+    }
+    if 0 < given.memory_bytes {
+        pairs.push(("SINTONIA_MEMORY".to_owned(), given.memory_bytes.to_string()));
+    }
+    if !given.gpus.is_empty() {
+        let names = ["SINTONIA_GPUS", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
+        pairs.extend(names.map(|name| (name.to_owned(), list(&given.gpus))));
+        pairs.push(("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned()));
+    }
+    for (name, ids) in &given.named {
+        let name = name.to_ascii_uppercase().replace('-', "_");
+        pairs.push((format!("SINTONIA_RESOURCE_{name}"), list(ids)));
+    }
+    pairs
+}
+
+/// Starts a process that is bound to these cores, if there are any: it inherits them from this thread.
+fn on_cores<T>(cores: &[u32], start: impl FnOnce() -> T) -> T {
+    let before = match cores {
+        [] => None,
+        _ => sched_getaffinity(None).ok(),
+    };
+    let Some(before) = before else { return start() };
+    let mut set = CpuSet::new();
+    cores.iter().for_each(|core| set.set(*core as usize));
+    // Where the system refuses them the task runs on any core.
+    sched_setaffinity(None, &set).ok();
+    let started = start();
+    sched_setaffinity(None, &before).ok();
+    started
 }
 
 fn connect(command: &mut Command, task: &StartAttempt) -> Result<[Option<PipeReader>; 2], WhyNot> {

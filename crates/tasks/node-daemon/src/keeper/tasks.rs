@@ -1,5 +1,6 @@
 //! Running attempt: its process, its output so far, and the time when it has to end.
 
+use super::memory::ProcessTree;
 use super::protocol::{Destination, StartAttempt};
 use super::starting::Started;
 use node_core::interface::{Attempt, AttemptEnd, EndedAttempt, Killed, Moment, RunningAttempt};
@@ -7,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, PipeReader, Read};
 use std::time::{Duration, Instant, SystemTime};
-use task_api::{Output, OutputText};
+use task_api::{Output, OutputText, Usage};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;
@@ -20,6 +21,10 @@ pub(super) struct RunningTask {
     pub(super) name: String,
     /// End of its lease.
     pub(super) until: Option<Moment>,
+    /// Moment at which it has run for as long as it may.
+    limit: Option<Moment>,
+    /// Most memory of its processes that was seen, in KiB; 0 where nobody looks.
+    memory_max_kib: u64,
     /// Reason for which it is being ended.
     pub(super) killed: Option<Killed>,
     /// Moment at which it is killed after it was asked to end.
@@ -36,16 +41,22 @@ struct Stream {
 }
 
 impl RunningTask {
-    pub(super) fn new(start: &StartAttempt, started: Started) -> Self {
+    pub(super) fn new(start: &StartAttempt, started: Started, now: Moment) -> Self {
         let bytes_max = match &start.output {
             Destination::Kept(bytes_max) => *bytes_max,
             Destination::Folder(_) => 0,
         };
         let stream = |reader| Stream { reader: Some(reader), capture: Capture::new(bytes_max) };
         Self {
-            running: RunningAttempt { attempt: start.attempt, started_ms: since_1970_ms() },
+            running: RunningAttempt {
+                attempt: start.attempt,
+                started_ms: since_1970_ms(),
+                allocation: start.allocation.clone(),
+            },
             name: start.name.clone(),
             until: start.until,
+            limit: start.time_limit_ms.map(|ms| now.plus_ms(ms)),
+            memory_max_kib: 0,
             killed: None,
             kill_at: None,
             pid: started.pid,
@@ -99,20 +110,39 @@ impl RunningTask {
 
     /// Moment at which the task has to be ended or killed.
     pub(super) fn deadline(&self) -> Option<Moment> {
-        if self.killed.is_some() { self.kill_at } else { self.until }
+        let limits = [self.until, self.limit].into_iter().flatten();
+        if self.killed.is_some() { self.kill_at } else { limits.min() }
     }
 
     /// Ends the task or kills it, when its deadline has passed.
     pub(super) fn enforce(&mut self, now: Moment, grace: Duration) {
         if self.killed.is_none() {
-            return self.end(Killed::LeaseOut, now, grace);
+            let is_over = self.limit.is_some_and(|limit| limit <= now);
+            let because = if is_over { Killed::TimeLimit } else { Killed::LeaseOut };
+            return self.end(because, now, grace);
         }
         self.kill_at = None;
         self.signal(Signal::KILL);
     }
 
+    /// Returns whether its memory is watched.
+    pub(super) fn has_memory_limit(&self) -> bool {
+        0 < self.running.allocation.memory_bytes
+    }
+
+    /// Notes what its processes hold now; returns whether that is more than it had asked for.
+    pub(super) fn note_memory(&mut self, tree: &ProcessTree) -> bool {
+        let kib = tree.private_kib(self.pid);
+        self.memory_max_kib = self.memory_max_kib.max(kib);
+        self.running.allocation.memory_bytes < kib.saturating_mul(1024)
+    }
+
     /// Report of a task that has ended.
-    pub(super) fn finish(mut self, end: AttemptEnd, buffer: &mut [u8]) -> EndedAttempt {
+    pub(super) fn finish(
+        mut self,
+        (end, usage): (AttemptEnd, Usage),
+        buffer: &mut [u8],
+    ) -> EndedAttempt {
         for stream_idx in 0..self.streams.len() {
             let mut n_reads_left = N_LAST_READS;
             while 0 < n_reads_left && self.read(stream_idx, buffer) {
@@ -133,6 +163,7 @@ impl RunningTask {
                 stderr,
                 n_dropped_bytes: n_stdout_dropped.saturating_add(n_stderr_dropped),
             },
+            usage: Usage { memory_max_kib: usage.memory_max_kib.max(self.memory_max_kib), ..usage },
         }
     }
 }
@@ -140,7 +171,8 @@ impl RunningTask {
 /// Report of an attempt that never ran.
 pub(super) fn never_ran(attempt: Attempt, end: AttemptEnd) -> EndedAttempt {
     let now_ms = since_1970_ms();
-    EndedAttempt { attempt, end, started_ms: now_ms, ended_ms: now_ms, output: Output::default() }
+    let (output, usage) = (Output::default(), Usage::default());
+    EndedAttempt { attempt, end, started_ms: now_ms, ended_ms: now_ms, output, usage }
 }
 
 fn since_1970_ms() -> u64 {

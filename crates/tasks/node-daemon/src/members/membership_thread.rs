@@ -71,6 +71,7 @@ impl MembershipThread {
             incarnation: me.incarnation,
             revision: 1,
             n_cores: options.measurement.n_cores,
+            capacity: options.capacity.clone(),
             speed: options.measurement.speed,
             standing: Participation::Here,
         };

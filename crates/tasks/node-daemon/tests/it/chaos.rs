@@ -15,7 +15,7 @@ use node_core::book::JournalRecord;
 use node_daemon::client_socket::{Client, ClientError};
 use node_daemon::journal::{JournalEntry, read};
 use task_api::{
-    ArrayRange, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskOutcome, TaskRange,
+    ArrayIndices, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskOutcome, TaskRange,
 };
 
 use super::{daemon::eventually, links::proxy::Proxy};
@@ -108,7 +108,7 @@ impl Cluster {
             command: ["sh", "-c", SCRIPT].map(str::to_owned).to_vec(),
             folder: self.folder.path().to_str().unwrap().to_owned(),
             environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
-            array: Some(ArrayRange { first: 1, last: n_tasks }),
+            array: Some(ArrayIndices::range(1, n_tasks)),
             ..Submission::default()
         };
         eventually("a daemon that takes tasks", || {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use node_daemon::client_socket::{Client, ClientError};
 use task_api::{
-    ArrayRange, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskFilter, TaskLimits,
+    ArrayIndices, ClientRequest, DaemonAnswer, EndedTask, Submission, TaskFilter, TaskLimits,
     TaskOutcome, TaskRange, TaskState,
 };
 
@@ -74,7 +74,7 @@ impl Node {
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: self.folder.path().to_str().unwrap().to_owned(),
             environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
-            array: Some(ArrayRange { first: 1, last: n_tasks }),
+            array: Some(ArrayIndices::range(1, n_tasks)),
             limits,
             ..Submission::default()
         }

@@ -11,8 +11,8 @@ use std::sync::{Arc, mpsc};
 
 use crate::{DEADLINE, until};
 use node_core::interface::{
-    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, KeeperEvent, KeeperOrder,
-    Killed as Because, Moment, NodeId, TaskKey, Work,
+    Allocation, Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, KeeperEvent, KeeperOrder,
+    Killed as Because, Moment, NodeId, TaskInput, TaskKey, Work,
 };
 use node_daemon::keeper::Keeper;
 use task_api::Submission;
@@ -148,11 +148,22 @@ fn start(
     let mut lease_until = None;
     change(&mut submission, &mut lease_until);
     let around = Arc::new(ExecContext::of(&submission));
+    let given = submission.demand.variants.first();
+    let allocation = given.map_or_else(Allocation::default, |given| Allocation {
+        cpus: given.cpus,
+        memory_bytes: given.memory_bytes,
+        cores: vec![0],
+        gpus: (0..given.gpus).collect(),
+        ..Allocation::default()
+    });
+    let work = Work::new(&submission, around).with_demand(Some(submission.demand.clone()));
+    let index = submission.array.as_ref().map(|array| array.0[0].first);
     KeeperOrder::Start(Box::new(Job {
         attempt: attempt(number),
         name: format!("test.{number}"),
-        work: Arc::new(Work::new(&submission, around)),
-        array_index: submission.array.map(|array| array.first),
+        work: Arc::new(work),
+        input: TaskInput { array_index: index, item: submission.items.first().cloned() },
+        allocation,
         lease_until,
         n_at_once: None,
     }))

@@ -8,7 +8,7 @@ use crate::until;
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage, node_id};
 use node_daemon::links::{ClusterKey, LinkOptions};
 use node_daemon::members::{Cluster, ClusterEvent, ClusterOptions, ClusterSettings, OnEvent};
-use task_api::Presence;
+use task_api::{Presence, Resources};
 
 /// Events that a node has received.
 #[derive(Default)]
@@ -44,7 +44,8 @@ fn options(
     };
     change(&mut settings);
     let measurement = Measurement { n_cores: 2, speed: 1.5 };
-    ClusterOptions { name: name.to_owned(), incarnation, measurement, settings }
+    let capacity = Resources { cpus: 2, gpus: 1, ..Resources::nothing() };
+    ClusterOptions { name: name.to_owned(), incarnation, measurement, capacity, settings }
 }
 
 fn open(options: ClusterOptions) -> Node {

@@ -41,7 +41,7 @@ impl Results {
     /// Records a result, and sends it.
     pub(super) fn add(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
-        turn.record(&JournalRecord::ForeignEnded(ended));
+        turn.record(&JournalRecord::of_foreign_end(ended));
         self.send([attempt].into_iter(), turn);
     }
 
@@ -105,5 +105,6 @@ fn shared_end(ended: &EndedAttempt) -> Option<SharedEnd> {
         started_ms: ended.started_ms,
         ended_ms: ended.ended_ms,
         output: ended.output.clone(),
+        usage: ended.usage,
     })
 }

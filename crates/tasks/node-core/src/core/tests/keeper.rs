@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use balancing_policies::Moment;
-use task_api::Output;
+use task_api::{Output, Resources, Usage};
 
 use crate::interface::{
-    Attempt, AttemptEnd, EndedAttempt, KeeperEvent, KeeperOrder, Killed, RunningAttempt, TaskKey,
+    Allocation, Attempt, AttemptEnd, EndedAttempt, KeeperEvent, KeeperOrder, Killed,
+    RunningAttempt, TaskKey,
 };
 
 /// Processes of a node.
@@ -25,6 +26,7 @@ pub(super) struct Process {
     killed: Option<Killed>,
     started_ms: u64,
     code: i32,
+    allocation: Allocation,
 }
 
 impl Keeper {
@@ -43,6 +45,7 @@ impl Keeper {
                     killed: None,
                     started_ms: now_ms,
                     code,
+                    allocation: job.allocation.clone(),
                 };
                 assert!(job.work.command().eq(["true"]), "the work has come along");
                 assert_eq!(job.n_at_once, None, "its tasks are not short");
@@ -84,7 +87,8 @@ impl Keeper {
                     None => AttemptEnd::Exit(process.code),
                 };
                 let (started_ms, ended_ms) = (process.started_ms, now_ms);
-                EndedAttempt { attempt, end, started_ms, ended_ms, output: Output::default() }
+                let (output, usage) = (Output::default(), Usage::default());
+                EndedAttempt { attempt, end, started_ms, ended_ms, output, usage }
             });
         let over = over.collect::<Vec<_>>();
         for ended in &over {
@@ -93,10 +97,32 @@ impl Keeper {
         over
     }
 
+    /// Checks that nothing of the node is given twice.
+    pub(super) fn assert_fits(&self, capacity: &Resources) {
+        let mut sum = Resources::nothing();
+        // Those that ask for nothing may share cores under some policies.
+        let special = self.running.values().filter(|process| !process.allocation.is_plain());
+        special.for_each(|process| sum.add(&process.allocation.resources()));
+        assert!(sum.fit(capacity), "{sum} of {capacity}");
+        let ids = |of: fn(&Allocation) -> &Vec<u32>| {
+            let mut ids =
+                self.running.values().flat_map(|it| of(&it.allocation)).collect::<Vec<_>>();
+            let n_all = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), n_all, "{ids:?}");
+        };
+        ids(|allocation| &allocation.gpus);
+        ids(|allocation| &allocation.cores);
+    }
+
     pub(super) fn inventory(&self) -> KeeperEvent {
         let running = self.running.iter();
-        let running = running
-            .map(|(&attempt, process)| RunningAttempt { attempt, started_ms: process.started_ms });
+        let running = running.map(|(&attempt, process)| RunningAttempt {
+            attempt,
+            started_ms: process.started_ms,
+            allocation: process.allocation.clone(),
+        });
         KeeperEvent::Inventory {
             running: running.collect(),
             ended: self.ended.values().cloned().collect(),

@@ -7,11 +7,12 @@ mod kept;
 mod lost;
 mod rerun;
 mod uncertain;
+mod wishes;
 
 use balancing_policies::Moment;
 use task_api::{
-    ArrayRange, ClientRequest, DaemonAnswer, Explanation, Output, OutputText, Presence, Submission,
-    TaskFilter, TaskOutcome, TaskState,
+    ArrayIndices, ClientRequest, DaemonAnswer, Explanation, Output, OutputText, Presence,
+    Submission, TaskFilter, TaskOutcome, TaskState,
 };
 
 use crate::book::{Book, BookLimits, JournalRecord};
@@ -117,7 +118,7 @@ impl Rig {
     }
 
     fn submit(&mut self, n_tasks: u64) {
-        let array = Some(ArrayRange { first: 1, last: n_tasks });
+        let array = Some(ArrayIndices::range(1, n_tasks));
         let submission =
             Submission { name: Some(format!("{n_tasks} of them")), array, ..submission() };
         let answer = self.ask(ClientRequest::Submit { submission });
@@ -137,6 +138,7 @@ impl Rig {
             started_ms: self.now_ms,
             ended_ms: self.now_ms,
             output: Output { stdout: OutputText(b"done".to_vec()), ..Output::default() },
+            usage: task_api::Usage::default(),
         };
         self.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![ended])));
     }
@@ -163,6 +165,7 @@ fn member(name: &str) -> Member {
         presence: Presence::Up,
         n_cores: 1,
         speed: 1.0,
+        capacity: task_api::Resources::default(),
     }
 }
 

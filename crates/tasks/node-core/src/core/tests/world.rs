@@ -3,16 +3,18 @@
 use super::acts::{Act, Acts};
 use super::keeper::Keeper;
 use super::random::Random;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, capacity, wishes};
 use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
-    ClientId, CoreEvent, CoreTimer, KeeperEvent, Member, NodeId, Now, PeerMessage, node_id,
+    ClientId, CoreEvent, CoreTimer, KeeperEvent, Measurement, Member, NodeCapacity, NodeId, Now,
+    PeerMessage, TaskKey, node_id,
 };
 use balancing_policies::{Moment, Policy};
 use std::collections::BTreeSet;
 use task_api::{
-    ArrayRange, ClientRequest, DaemonAnswer, Presence, Submission, TaskLimits, TaskRange,
+    ArrayIndices, ClientRequest, DaemonAnswer, DependencyKind, Presence, Submission, TaskLimits,
+    TaskRange,
 };
 
 #[derive(Default)]
@@ -55,6 +57,7 @@ pub(super) struct World {
     cuts: BTreeSet<(usize, usize)>,
     policy: Policy,
     trouble: Trouble,
+    has_wishes: bool,
     pub(super) random: Random,
     /// Names that clients were given.
     pub(super) promised: Vec<TaskRange>,
@@ -88,6 +91,7 @@ impl World {
             cuts: BTreeSet::new(),
             policy,
             trouble,
+            has_wishes: trouble.has_wishes,
             random,
             promised: Vec::new(),
             n_starts: 0,
@@ -132,10 +136,18 @@ impl World {
 
     pub(super) fn submit(&mut self, idx: usize, n_tasks: u64) -> TaskRange {
         let n_promised = self.promised.len();
+        let name = &self.nodes[idx].name;
+        let before = self.promised.iter().rev().find(|tasks| tasks.home == *name);
+        let (demand, schedule) = match self.trouble.has_wishes {
+            true => wishes(&mut self.random, before),
+            false => Default::default(),
+        };
         let submission = Submission {
+            demand,
+            schedule,
             command: vec!["true".to_owned()],
             folder: "/".to_owned(),
-            array: Some(ArrayRange { first: 1, last: n_tasks }),
+            array: Some(ArrayIndices::range(1, n_tasks)),
             limits: TaskLimits { n_starts_max: 1000, ..TaskLimits::default() },
             failures: self.trouble.failures(),
             ..Submission::default()
@@ -230,10 +242,13 @@ impl World {
             acts.n_records = node.records.len();
             book = replay(&node.name, &node.records);
         }
+        let capacity = capacity(idx, self.has_wishes);
         let options = CoreOptions {
             incarnation: node.incarnation,
             policy: self.policy,
             seed: node.incarnation,
+            measurement: Measurement { n_cores: capacity.cpus, speed: 1.0 },
+            capacity: NodeCapacity { cores: vec![(0..capacity.cpus).collect()], amounts: capacity },
             ..CoreOptions::new(&node.name)
         };
         node.core = Some(Core::new(options, node.now(self.now_ms), book, &mut acts));
@@ -257,8 +272,9 @@ impl World {
                 address: String::new(),
                 incarnation: node.incarnation,
                 presence: if up { Presence::Up } else { Presence::Silent },
-                n_cores: 1,
+                n_cores: capacity(other, self.has_wishes).cpus,
                 speed: 1.0,
+                capacity: capacity(other, self.has_wishes),
             }
         };
         let mut members = others.map(member).collect::<Vec<_>>();
@@ -291,9 +307,33 @@ impl World {
                     node.keeper.running.keys().filter(|attempt| attempt.task == task).count()
                 });
                 assert_eq!(runs.sum::<usize>(), 1, "{task:?} runs twice");
+                if self.has_wishes {
+                    self.nodes[idx].keeper.assert_fits(&capacity(idx, true));
+                    self.assert_in_order(task);
+                }
             }
         }
         acts.at_once.into_iter().for_each(|act| self.act(idx, act));
+    }
+
+    /// Checks that all that a task waits for has happened before it is started.
+    fn assert_in_order(&self, task: TaskKey) {
+        let home = self.nodes.iter().find(|node| node_id(&node.name) == task.home).unwrap();
+        let Some(book) = home.core.as_ref().map(Core::book) else { return };
+        // After its daemon was killed, the disk may not have the end yet that its keeper knows.
+        let Some(terms) = book.task(task.number).and_then(|it| it.work.terms.as_ref()) else {
+            return;
+        };
+        for (first, last, kind) in terms.after(task.number) {
+            for other in first..=last {
+                let outcome = book.task(other).and_then(|it| it.outcome());
+                let is_met = outcome.is_some_and(|outcome| match kind {
+                    DependencyKind::Succeeded => outcome.is_success(),
+                    _ => true,
+                });
+                assert!(is_met, "{task:?} runs before {other}, which is {outcome:?}");
+            }
+        }
     }
 
     fn act(&mut self, idx: usize, act: Act) {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use task_api::{ArrayRange, Submission, TaskOutcome};
+use task_api::{ArrayIndices, Submission, TaskOutcome};
 
 use super::*;
 use crate::journal::format::HEADER;
@@ -34,7 +34,7 @@ fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
         let submission = Submission {
             command: vec!["true".to_owned(), idx.to_string()],
             folder: "/".to_owned(),
-            array: Some(ArrayRange { first: 1, last: 2 }),
+            array: Some(ArrayIndices::range(1, 2)),
             ..Submission::default()
         };
         let mut records = book.records_of(&submission, 1);

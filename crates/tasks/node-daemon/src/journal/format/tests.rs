@@ -1,11 +1,11 @@
 //! Whatever happens to the bytes, only what was written is read, and whole records are read.
 
 use proptest::{collection::vec, prelude::*};
-use task_api::{FailureRules, Output, OutputText, TaskOutcome};
+use task_api::{ArrayIndices, FailureRules, Output, OutputText, Submission, TaskOutcome, Usage};
 
 use super::*;
 use node_core::book::{BookLimits, EndRecord, Failure, Note, NotedEvent, Reason, Retry};
-use node_core::interface::{NodeId, SharedWork, SubmissionRules, node_id};
+use node_core::interface::{NodeId, SharedWork, SubmissionTerms, node_id};
 
 fn record() -> impl Strategy<Value = JournalRecord> {
     let end = (any::<u64>(), any::<i32>(), vec(any::<u8>(), 0..30));
@@ -20,13 +20,15 @@ fn record() -> impl Strategy<Value = JournalRecord> {
         (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(first, n_retries_max, delay_ms)| {
             let n_fails_max = Some(3);
             let failures = FailureRules { n_retries_max, retry_delay_ms: delay_ms, n_fails_max };
+            let array = Some(ArrayIndices::range(1, 3));
+            let terms = Submission { failures, array, ..Submission::default() };
             JournalRecord::SubmittedWith {
                 first,
                 n_tasks: 3,
                 at_ms: 9,
                 work: SharedWork { title: None, words: "true".to_owned(), around_idx: 0 },
-                array_first: Some(1),
-                rules: SubmissionRules { first, last: 3, failures },
+                array: Some((1, 2)),
+                terms: SubmissionTerms::of(first, &terms).unwrap(),
             }
         }),
         (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, n_failed, line)| {
@@ -46,6 +48,7 @@ fn record() -> impl Strategy<Value = JournalRecord> {
             started_ms: Some(1),
             ended_ms: 2,
             output: Output { stdout: OutputText(bytes), ..Output::default() },
+            usage: Usage::default(),
         })),
         (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, instance, because)| {
             let reason = Reason::Returned(NodeId(1), because.into());
@@ -145,7 +148,7 @@ fn a_journal_without_retries_is_read() {
     assert_eq!([1, 2, 3, 4, 5].map(outcome), expected);
     let first = book.task(1).unwrap();
     assert_eq!(first.output().unwrap().last_line().unwrap(), "no such file");
-    assert_eq!((first.work.rules, first.failed()), (None, Retry::default()));
+    assert_eq!((first.work.terms.clone(), first.failed()), (None, Retry::default()));
     let limits = &book.task(4).unwrap().work.around.limits;
     assert_eq!(limits.n_starts_max, 4, "three restarts, called `--retries` then");
 }

@@ -1,7 +1,7 @@
 //! Tests of tasks while no daemon, keeper or guard dies.
 
 use node_daemon::keeper::boot_now;
-use task_api::{ArrayRange, Output, OutputText};
+use task_api::{ArrayIndices, Output, OutputText, Resources};
 
 use super::*;
 
@@ -37,9 +37,56 @@ fn a_task_sees_its_own_folder_and_environment_only() {
     rig.send(start(1, &["sh", "-c", "pwd; echo $COLOR $SINTONIA_ARRAY_INDEX $HOME"], |it, _| {
         it.folder.clone_from(&folder);
         it.environment.push(("COLOR".to_owned(), "blue".to_owned()));
-        it.array = Some(ArrayRange { first: 7, last: 7 });
+        it.array = Some(ArrayIndices::range(7, 7));
     }));
     assert_eq!(rig.ended(1)[0].output.stdout.0, format!("{folder}\nblue 7\n").into_bytes());
+}
+
+#[test]
+fn a_task_is_told_what_it_was_given_and_is_bound_to_its_cores() {
+    let rig = Rig::new();
+    let script = "echo %{index} %{item} $SINTONIA_ITEM $SINTONIA_CPUS $OMP_NUM_THREADS $SINTONIA_CORES \
+                  $CUDA_VISIBLE_DEVICES $SINTONIA_MEMORY; grep Cpus_allowed_list /proc/self/status";
+    rig.send(start(1, &["sh", "-c", script], |it, _| {
+        it.array = Some(ArrayIndices::range(7, 7));
+        it.items = vec!["left".to_owned()];
+        let given = Resources { cpus: 3, memory_bytes: 1 << 30, gpus: 2, ..Resources::default() };
+        it.demand.variants = vec![given];
+    }));
+    let ended = rig.ended(1).remove(0);
+    let text = String::from_utf8(ended.output.stdout.0).unwrap();
+    assert_eq!(text, "7 left left 3 3 0 0,1 1073741824\nCpus_allowed_list:\t0\n");
+    assert_eq!(ended.end, AttemptEnd::Exit(0));
+}
+
+#[test]
+fn a_task_that_takes_too_much_time_or_memory_is_ended() {
+    let rig = Rig::new();
+    rig.send(start(1, &["sh", "-c", "trap 'echo ends; exit 7' TERM; sleep 99 & wait"], |it, _| {
+        it.demand.time_limit_ms = Some(300);
+    }));
+    let ended = rig.ended(1).remove(0);
+    assert_eq!(ended.end, AttemptEnd::Killed(node_core::interface::Killed::TimeLimit));
+    assert_eq!(ended.output.stdout.0, b"ends\n");
+    let used = 300..9_000;
+    assert!(used.contains(&(ended.ended_ms - ended.started_ms)), "{ended:?}");
+    // 64 MiB in a child of its own.
+    let script = "python3 -c 'import time; block = bytearray(64 << 20); time.sleep(99)'; true";
+    rig.send(start(2, &["sh", "-c", script], |it, _| {
+        it.demand.variants = vec![Resources { memory_bytes: 32 << 20, ..Resources::default() }];
+    }));
+    let ended = rig.ended(1).remove(0);
+    assert_eq!(ended.end, AttemptEnd::Killed(node_core::interface::Killed::MemoryLimit));
+    assert!(32 << 10 < ended.usage.memory_max_kib, "{:?}", ended.usage);
+}
+
+#[test]
+fn what_a_task_has_used_is_counted() {
+    let rig = Rig::new();
+    let script = "python3 -c 'import time\nblock = bytearray(48 << 20)\nwhile time.process_time() < 0.3: pass'; true";
+    rig.run(1, script);
+    let usage = rig.ended(1).remove(0).usage;
+    assert!((300..5_000).contains(&usage.cpu_ms) && 48 << 10 < usage.memory_max_kib, "{usage:?}");
 }
 
 #[test]

@@ -30,7 +30,14 @@ fn after_many_short_tasks_one_more_for_each_core_is_ordered_ahead() {
     assert_eq!(rig.seen.jobs.len(), 2, "the next is ordered as soon as one ends");
     let attempt = rig.seen.jobs.remove(0).attempt;
     let (end, output) = (AttemptEnd::Exit(0), Output::default());
-    let long = EndedAttempt { attempt, end, started_ms: 0, ended_ms: 1000, output };
+    let long = EndedAttempt {
+        attempt,
+        end,
+        started_ms: 0,
+        ended_ms: 1000,
+        output,
+        usage: task_api::Usage::default(),
+    };
     rig.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![long])));
     assert_eq!(rig.seen.jobs.len(), 1, "one was not short");
     rig.end();

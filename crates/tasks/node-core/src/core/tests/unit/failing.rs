@@ -11,7 +11,7 @@ fn rules(n_retries_max: u32, n_fails_max: Option<u64>) -> FailureRules {
 }
 
 fn array(n_tasks: u64, failures: FailureRules) -> Submission {
-    let array = Some(ArrayRange { first: 1, last: n_tasks });
+    let array = Some(ArrayIndices::range(1, n_tasks));
     Submission { array, failures, ..submission() }
 }
 
@@ -97,7 +97,14 @@ fn a_failure_that_is_reported_twice_counts_once() {
     let attempt = rig.seen.jobs[0].attempt;
     rig.end_by(0, AttemptEnd::Exit(3));
     let (started_ms, ended_ms, output) = (0, 0, Output::default());
-    let again = EndedAttempt { attempt, end: AttemptEnd::Exit(3), started_ms, ended_ms, output };
+    let again = EndedAttempt {
+        attempt,
+        end: AttemptEnd::Exit(3),
+        started_ms,
+        ended_ms,
+        output,
+        usage: task_api::Usage::default(),
+    };
     rig.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![again.clone()])));
     assert_eq!(rig.core.book().task(1).unwrap().failed().n_failed, 1);
     let mut rig = restarted(rig, 0);
@@ -124,7 +131,14 @@ fn a_task_that_failed_elsewhere_is_given_to_nobody_before_its_time() {
     let share = InstanceId { number: 2, instance: 1 };
     let report = |rig: &mut Rig| {
         let (outcome, output) = (TaskOutcome::Exit(3), Output::default());
-        let end = SharedEnd { share, outcome, started_ms: 1, ended_ms: 2, output };
+        let end = SharedEnd {
+            share,
+            outcome,
+            started_ms: 1,
+            ended_ms: 2,
+            output,
+            usage: task_api::Usage::default(),
+        };
         rig.hear(PeerMessage::Ended(vec![end]));
     };
     rig.member(Presence::Up, 1);

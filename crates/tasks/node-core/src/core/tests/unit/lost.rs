@@ -50,6 +50,7 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
         output: None,
         is_brief: false,
         why: None,
+        usage: task_api::Usage::default(),
     };
     let answer = DaemonAnswer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
     rig.hear(PeerMessage::Answer { ask, answer });

@@ -17,7 +17,7 @@ fn rerun(rig: &mut Rig, tasks: &str, which: RerunSelection) -> Result<String, St
 /// A node on which tasks 2, 3 and 5 of six have failed, and 6 was canceled.
 fn some_failed() -> Rig {
     let mut rig = Rig::new();
-    let array = Some(ArrayRange { first: 11, last: 16 });
+    let array = Some(ArrayIndices::range(11, 16));
     let failures = FailureRules { n_fails_max: Some(9), ..FailureRules::default() };
     let name = Some("sweep".to_owned());
     let submission = Submission { name, array, failures, ..submission() };
@@ -39,13 +39,13 @@ fn tasks_that_failed_run_again_with_their_indices() {
     let mut rig = some_failed();
     assert_eq!(rerun(&mut rig, "n.1-6", RerunSelection::Failed), Ok("n.7-9".to_owned()));
     assert_eq!(indices(rig.core.book(), 7), [12, 13, 15].map(Some));
-    assert_eq!(rig.seen.jobs[0].array_index, Some(12));
+    assert_eq!(rig.seen.jobs[0].input.array_index, Some(12));
     assert!(rig.seen.jobs[0].work.command().eq(["true"]));
     let book = rig.core.book();
     assert!(book.tasks_from(7).all(|(_, task)| task.work.title() == "sweep"));
     // They are an array of their own, which bounds its failures.
-    let rules = book.task(9).unwrap().work.rules.unwrap();
-    assert_eq!((rules.first, rules.last, rules.failures.n_fails_max), (7, 9, Some(9)));
+    let terms = book.task(9).unwrap().work.terms.clone().unwrap();
+    assert_eq!((terms.first, terms.last, terms.failures.n_fails_max), (7, 9, Some(9)));
     assert_eq!(rerun(&mut rig, "n.1-6", RerunSelection::Unsuccessful), Ok("n.10-13".to_owned()));
     assert_eq!(rerun(&mut rig, "n.1", RerunSelection::All), Ok("n.14".to_owned()));
     let mut book = Book::new(node_id("n"), BookLimits::default());

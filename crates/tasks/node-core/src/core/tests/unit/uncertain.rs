@@ -4,12 +4,12 @@ use task_api::TaskState;
 
 use super::*;
 use crate::interface::{
-    Attempt, AttemptEnd, EndedAttempt, InstanceId, RunningAttempt, SharedEnd, TaskKey,
+    Allocation, Attempt, AttemptEnd, EndedAttempt, InstanceId, RunningAttempt, SharedEnd, TaskKey,
 };
 
 /// A node whose journal has lost records of both of its tasks.
 fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
-    let array = Some(ArrayRange { first: 1, last: 2 });
+    let array = Some(ArrayIndices::range(1, 2));
     let mut book = book_of(&Submission { array, ..submission() });
     book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX });
     let mut seen = Seen::default();
@@ -19,6 +19,7 @@ fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
     let attempt = |&(number, instance): &(u64, u32)| RunningAttempt {
         attempt: Attempt { task: TaskKey { home: node_id("n"), number }, instance },
         started_ms: 1,
+        allocation: Allocation::default(),
     };
     let running = keeper_runs.iter().map(attempt).collect();
     rig.on(CoreEvent::Keeper(KeeperEvent::Inventory { running, ended: Vec::new() }));
@@ -45,6 +46,7 @@ fn ended_there(rig: &mut Rig, (number, instance): (u64, u32), outcome: TaskOutco
         started_ms: 1,
         ended_ms: 2,
         output,
+        usage: task_api::Usage::default(),
     }]));
 }
 
@@ -104,7 +106,14 @@ fn a_number_that_the_keeper_knows_is_not_given_out_again() {
     assert_eq!(rig.core.book().next_number(), 8);
     let attempt = Attempt { task: TaskKey { home: node_id("n"), number: 9 }, instance: 1 };
     let (end, output) = (AttemptEnd::Exit(0), Output::default());
-    let ended = EndedAttempt { attempt, end, started_ms: 1, ended_ms: 2, output };
+    let ended = EndedAttempt {
+        attempt,
+        end,
+        started_ms: 1,
+        ended_ms: 2,
+        output,
+        usage: task_api::Usage::default(),
+    };
     rig.on(CoreEvent::Keeper(KeeperEvent::Ended(vec![ended])));
     assert_eq!(rig.core.book().next_number(), 10);
 }

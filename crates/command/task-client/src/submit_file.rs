@@ -1,0 +1,209 @@
+//! `sintonia submit-file`: submits the tasks of a job file, with what they wait for.
+
+mod entries;
+mod place;
+
+use crate::location::NodeOption;
+use crate::requests::{Daemon, unexpected};
+use crate::submit::{environment, folder_text};
+use crate::submitted::Afterwards;
+use anyhow::Context;
+use clap::Args;
+use entries::{JobFile, TaskEntry};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use task_api::{ClientRequest, DaemonAnswer, Dependency, Submission, TaskRange};
+use user_io::exit::BadOption;
+use user_io::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia submit-file pipeline.toml
+  sintonia submit-file pipeline.toml --wait
+  sintonia submit-file --check pipeline.toml              only says whether it can be submitted
+  make-graph | sintonia submit-file - --json | jq -r .solve
+
+A job file, in TOML or JSON:
+
+  name = \"pipeline\"
+  [[task]]
+  id = \"prepare\"
+  command = [\"./prepare\", \"input.txt\"]
+  [[task]]
+  id = \"solve\"
+  command = [\"./solve\", \"%{index}\"]
+  array = \"1-100\"
+  cpus = \"2-4\"
+  memory = \"4G\"
+  time_limit = \"30m\"
+  after_ok = [\"prepare\"]
+
+Keys of a task are those of the options of `submit`, with `_`: array, items, name, folder, environment, cpus,
+memory, gpus, resources, variants, no_pin, time_limit, expect, priority, hold, at_once, after, after_ok,
+after_any, after_failed, after_each, retry, retry_delay, max_fails, restarts, output. Keys before the
+first task: name, the job; folder, by default that of the file; environment, priority and hold, for
+all tasks. A command may be one text, which a shell runs. Tasks are waited for by their `id`, wherever
+in the file, or by their name, as `submit` printed it.
+Exit codes are those of `submit`; 2 when the file is wrong.";
+
+/// Submit the tasks of a job file
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    /// Job file, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Only check the file
+    #[arg(long, conflicts_with_all = ["wait", "json"])]
+    check: bool,
+    /// Wait until all tasks have ended, and print the output of each as it ends
+    #[arg(long)]
+    wait: bool,
+    /// Do not print the output of the tasks
+    #[arg(long, requires = "wait", conflicts_with = "json")]
+    quiet: bool,
+    /// Print JSON: an object with the names of the tasks by `id`, and with `--wait` a line for each task that ends
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+/// Submits the tasks, and waits if that is asked for.
+pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+    let (text, folder) = read(&options.file).context(BadOption)?;
+    let file = JobFile::parse(&text, &options.file).context(BadOption)?;
+    let order = file.order(&text, &options.file).context(BadOption)?;
+    let folder = file.folder.as_ref().map_or_else(|| folder.clone(), |it| folder.join(it));
+    let base = Submission {
+        folder: folder_text(&folder)?,
+        environment: environment(false, &file.environment.clone().into_iter().collect::<Vec<_>>()),
+        ..Submission::default()
+    };
+    let ready = |entry: &TaskEntry| file.submission(entry, &base);
+    let tasks = order.iter().map(|&idx| {
+        let entry = &file.task[idx];
+        let told = || place::told(&text, &options.file, entry.id.as_deref());
+        let submission = ready(entry).and_then(|it| Ok(it.check().map(|()| it)?));
+        Ok((entry, submission.with_context(told)?))
+    });
+    let tasks = tasks.collect::<anyhow::Result<Vec<_>>>().context(BadOption)?;
+    if options.check {
+        let n_tasks = tasks.iter().map(|(_, submission)| submission.n_tasks()).sum::<u64>();
+        let path = options.file.display();
+        return user_io::print::result(&format!(
+            "`{path}` can be submitted: {n_tasks} tasks in {} entries\n",
+            tasks.len()
+        ));
+    }
+    let mut daemon = Daemon::connect(options.node.location())?;
+    let submitted = submit(&tasks, &mut daemon)?;
+    let afterwards = Afterwards { wait: options.wait, quiet: options.quiet, json: options.json };
+    print_names(&file, &submitted, afterwards)?;
+    afterwards.wait_for(daemon, submitted.ranges())
+}
+
+/// Names of the tasks of each entry, in the order of submission.
+struct Submitted<'a>(Vec<(&'a TaskEntry, TaskRange)>);
+
+impl Submitted<'_> {
+    /// Ranges of all tasks.
+    fn ranges(&self) -> Vec<TaskRange> {
+        let mut ranges = Vec::<TaskRange>::new();
+        for (_, tasks) in &self.0 {
+            match ranges.last_mut() {
+                Some(before) if before.last + 1 == tasks.first => before.last = tasks.last,
+                _ => ranges.push(tasks.clone()),
+            }
+        }
+        ranges
+    }
+}
+
+/// Submits the tasks in order; cancels those before when one is refused.
+fn submit<'a>(
+    tasks: &[(&'a TaskEntry, Submission)],
+    daemon: &mut Daemon,
+) -> anyhow::Result<Submitted<'a>> {
+    let mut submitted = Submitted(Vec::new());
+    let mut by_id = BTreeMap::<&str, TaskRange>::new();
+    for (entry, submission) in tasks {
+        let mut submission = submission.clone();
+        submission.schedule.after = entry.dependencies(&by_id)?;
+        let answer = daemon.ask(&ClientRequest::Submit { submission });
+        let tasks = match answer {
+            Ok(DaemonAnswer::Submitted { tasks }) => tasks,
+            other => {
+                for tasks in submitted.ranges() {
+                    daemon.ask(&ClientRequest::Cancel { tasks }).ok();
+                }
+                let n_before = submitted.0.len();
+                let what = entry.id.as_deref().unwrap_or("a task without `id`");
+                let error = other.map_or_else(|error| error, |answer| unexpected(&answer));
+                return Err(error.context(format!(
+                    "`{what}` is not taken, and the {n_before} entries before it are canceled"
+                )));
+            }
+        };
+        if let Some(id) = entry.id.as_deref() {
+            by_id.insert(id, tasks.clone());
+        }
+        submitted.0.push((entry, tasks));
+    }
+    Ok(submitted)
+}
+
+fn print_names(
+    file: &JobFile,
+    submitted: &Submitted<'_>,
+    afterwards: Afterwards,
+) -> anyhow::Result<()> {
+    let name = |idx: usize, entry: &TaskEntry| match &entry.id {
+        Some(id) => id.clone(),
+        None => format!("task {}", idx + 1),
+    };
+    let names = file.task.iter().enumerate().filter_map(|(idx, entry)| {
+        let tasks = submitted.0.iter().find(|(other, _)| std::ptr::eq(*other, entry))?;
+        Some((name(idx, entry), tasks.1.clone()))
+    });
+    if afterwards.json {
+        let names = names.map(|(name, tasks)| (name, serde_json::json!(tasks)));
+        let json = serde_json::Value::Object(names.collect());
+        return user_io::print::result(&format!("{json}\n")).map(drop);
+    }
+    if afterwards.wait {
+        return Ok(());
+    }
+    let lines = names.map(|(name, tasks)| format!("{name} {tasks}\n"));
+    user_io::print::result(&lines.collect::<String>()).map(drop)
+}
+
+/// Text of the file, and the folder that it is in.
+fn read(path: &Path) -> anyhow::Result<(String, PathBuf)> {
+    if path.as_os_str() == "-" {
+        let text = std::io::read_to_string(std::io::stdin());
+        let here = std::env::current_dir().context("this folder is gone: go to another one")?;
+        return Ok((text.context("standard input cannot be read")?, here));
+    }
+    let failed = || format!("the job file `{}` cannot be read", path.display());
+    let text = std::fs::read_to_string(path).with_context(failed)?;
+    let folder = std::fs::canonicalize(path).with_context(failed)?;
+    Ok((text, folder.parent().unwrap_or(Path::new("/")).to_owned()))
+}
+
+impl TaskEntry {
+    /// What the tasks of the entry wait for; entries that they name have been submitted.
+    fn dependencies(&self, by_id: &BTreeMap<&str, TaskRange>) -> anyhow::Result<Vec<Dependency>> {
+        let named = |name: &str| -> anyhow::Result<TaskRange> {
+            match by_id.get(name) {
+                Some(tasks) => Ok(tasks.clone()),
+                None => Ok(name.parse::<TaskRange>()?),
+            }
+        };
+        let all = self
+            .waits_for()
+            .map(|(name, when, is_each)| Ok(Dependency { tasks: named(name)?, when, is_each }));
+        all.collect()
+    }
+}

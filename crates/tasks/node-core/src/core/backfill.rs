@@ -1,0 +1,75 @@
+//! Which of the waiting tasks of this node is started where the next one in order does not fit.
+//!
+//! Tasks that fit may pass one that does not, so that the node has something to do. When as many cores have been given to
+//! such tasks as the node has, the node keeps what gets free for the one that was passed: only tasks that are known to
+//! end before it could start still pass (EASY backfilling; Lifka, 1995). So no task is passed for ever.
+
+use balancing_policies::Moment;
+use task_api::{Demand, Resources};
+
+use super::node::Node;
+
+/// The task that was passed, if there is one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Backfill {
+    passed: Option<Passed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    number: u64,
+    /// Cores of the tasks that have passed it.
+    n_cores: u64,
+}
+
+impl Backfill {
+    /// Returns whether the node keeps room for a task that was passed too often.
+    pub(super) fn keeps_room(&self, node: &Node) -> bool {
+        let n_cores = u64::from(node.processes.pool.capacity().cpus.max(1));
+        self.passed.is_some_and(|passed| n_cores <= passed.n_cores)
+    }
+
+    /// Number of the task to start, which fits.
+    pub(super) fn next(&mut self, node: &mut Node, n_slots: u32, now: Moment) -> Option<u64> {
+        let pool = &node.processes.pool;
+        let Some(head) = node.book.next_queued(|demand| pool.could_fit(demand)) else {
+            self.passed = None;
+            return None;
+        };
+        let pool = &node.processes.pool;
+        if pool.fits(demand_of(node, head), n_slots) {
+            self.passed = self.passed.filter(|passed| passed.number != head);
+            return Some(head);
+        }
+        if self.passed.is_none_or(|passed| passed.number != head) {
+            self.passed = Some(Passed { number: head, n_cores: 0 });
+        }
+        let pool = &node.processes.pool;
+        let next = node.book.next_queued(|demand| pool.fits(demand, n_slots))?;
+        let demand = node.book.task(next).and_then(|task| task.work.demand.as_deref());
+        if self.keeps_room(node) {
+            let ends = now.plus_ms(demand.and_then(Demand::lasts_ms)?);
+            return (ends <= room_at(node, head)?).then_some(next);
+        }
+        let n_cores = demand.map_or(1, |demand| demand.cpus_min().max(1).into());
+        self.passed.iter_mut().for_each(|passed| passed.n_cores += n_cores);
+        Some(next)
+    }
+}
+
+fn demand_of(node: &Node, number: u64) -> Option<&Demand> {
+    node.book.task(number)?.work.demand.as_deref()
+}
+
+/// Moment at which a waiting task will have room, if that is known.
+fn room_at(node: &Node, number: u64) -> Option<Moment> {
+    let demand = demand_of(node, number);
+    let mut back = Resources::nothing();
+    for (ends, allocation) in node.processes.ends() {
+        back.add(&allocation.resources());
+        if node.processes.pool.would_fit(demand, &back) {
+            return ends;
+        }
+    }
+    None
+}
