@@ -33,7 +33,9 @@ pub use job::{JobAccount, JobStatus};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
 pub use node::{NodeCounters, NodeLoadState, NodeResources, NodeStatus, Presence};
 pub use output::{Output, OutputText};
-pub use protocol::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION, RerunSelection, TaskFilter};
+pub use protocol::{
+    ClientRequest, DaemonAnswer, N_SUBMIT_MAX, PROTOCOL_VERSION, RerunSelection, TaskFilter,
+};
 pub use schedule::{Dependency, DependencyKind, Schedule, ScheduleError};
 pub use submission::{
     ArrayIndices, ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits,

@@ -10,8 +10,12 @@ use crate::{
 /// Version of these messages; a daemon refuses clients of another version.
 pub const PROTOCOL_VERSION: u32 = 1;
 
+/// Most submissions of a connection that may be without an answer; the daemon keeps as many answers for a client.
+pub const N_SUBMIT_MAX: usize = 16;
+
 /// Request of a client. The client waits for the last [`DaemonAnswer`] before it sends its next request, except for
-/// [`ClientRequest::More`].
+/// [`ClientRequest::More`], further [`ClientRequest::Wait`]s, and up to [`N_SUBMIT_MAX`] [`ClientRequest::Submit`]s, which
+/// are answered in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "request")]
 pub enum ClientRequest {
@@ -26,7 +30,8 @@ pub enum ClientRequest {
         submission: Submission,
     },
     /// Asks for the outcome of each of these tasks when it has ended. Answered by several [`DaemonAnswer::Ended`];
-    /// the daemon waits for [`ClientRequest::More`] after each, so that a slow client blocks no other.
+    /// the daemon waits for [`ClientRequest::More`] after each, so that a slow client blocks no other. Sent again before
+    /// the last of them, it adds tasks, if all were submitted to this node.
     Wait {
         /// Names of the tasks.
         tasks: TaskRange,

@@ -33,7 +33,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{io, thread};
-use task_api::DaemonAnswer;
+use task_api::{DaemonAnswer, N_SUBMIT_MAX};
 
 /// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -41,8 +41,8 @@ const LOCK: &str = "node.lock";
 
 /// Pause after the system refused a connection, as when too many files are open.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Most answers that wait for a client; it asks one question at a time.
-const N_ANSWERS_MAX: usize = 16;
+/// Most answers that wait for a client; it asks one question at a time, but for submissions.
+const N_ANSWERS_MAX: usize = N_SUBMIT_MAX;
 
 /// Options of a client socket.
 #[derive(Debug, Clone)]

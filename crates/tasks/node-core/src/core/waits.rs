@@ -3,6 +3,7 @@
 //! # Invariants
 //! - One answer at a time is on its way to a client; tasks that end meanwhile are in the next one.
 //! - A task that a client waits for is not forgotten before it was reported.
+//! - A client that waits adds tasks to its wait by waiting again; none is reported twice for that.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,10 +30,13 @@ pub(super) struct Waits {
     stirred: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Wait {
-    first: u64,
-    last: u64,
+    /// First and last number that another node asked for.
+    asked: (u64, u64),
+    /// Tasks that were not reported, or whose report may not have arrived: the last number of each range, by its first.
+    /// None touch.
+    ranges: BTreeMap<u64, u64>,
     with_output: bool,
     /// Numbers of tasks that ended and were not reported.
     ended: VecDeque<u64>,
@@ -47,6 +51,76 @@ struct Wait {
 }
 
 impl Wait {
+    fn holds(&self, number: u64) -> bool {
+        let before = self.ranges.range(..=number).next_back();
+        before.is_some_and(|(_, last)| number <= *last)
+    }
+
+    /// Parts of the tasks from `first` to `last` that it holds.
+    fn parts(&self, first: u64, last: u64) -> Vec<(u64, u64)> {
+        let before = self.ranges.range(..=last).rev();
+        let parts = before.take_while(|(_, end)| first <= **end);
+        parts.map(|(begin, end)| (first.max(*begin), last.min(*end))).collect()
+    }
+
+    /// Adds those of the tasks from `first` to `last` that it does not hold yet.
+    fn add(&mut self, first: u64, last: u64, book: &Book) {
+        let mut begin = first;
+        for (held_first, held_last) in self.parts(first, last).into_iter().rev() {
+            if begin < held_first {
+                self.add_part(begin, held_first - 1, book);
+            }
+            begin = held_last + 1;
+        }
+        if begin <= last {
+            self.add_part(begin, last, book);
+        }
+        self.hold(first, last);
+    }
+
+    fn add_part(&mut self, first: u64, last: u64, book: &Book) {
+        let known = book.tasks_from(first).take_while(|(number, _)| *number <= last);
+        for (number, task) in known {
+            match task.is_over() {
+                true => self.ended.push_back(number),
+                false => self.n_open += 1,
+            }
+        }
+        for run in book.archive().runs(first, last) {
+            self.past.push_back((run.first, run.last));
+            let n_tasks = (run.last - run.first).saturating_add(1);
+            self.n_past = self.n_past.saturating_add(n_tasks);
+        }
+    }
+
+    /// Removes a task whose report has arrived.
+    fn release(&mut self, number: u64) {
+        let before = self.ranges.range(..=number).next_back();
+        let Some((first, last)) = before.map(|(first, last)| (*first, *last)) else { return };
+        if last < number {
+            return;
+        }
+        self.ranges.remove(&first);
+        if first < number {
+            self.ranges.insert(first, number - 1);
+        }
+        if number < last {
+            self.ranges.insert(number + 1, last);
+        }
+    }
+
+    /// Makes one range of these tasks and those that overlap or touch them.
+    fn hold(&mut self, first: u64, last: u64) {
+        let (mut first, mut last) = (first, last);
+        while let Some((&begin, &end)) = self.ranges.range(..=last.saturating_add(1)).next_back()
+            && first <= end.saturating_add(1)
+        {
+            self.ranges.remove(&begin);
+            (first, last) = (first.min(begin), last.max(end));
+        }
+        self.ranges.insert(first, last);
+    }
+
     /// Removes the next task that was not reported.
     fn pop(&mut self) -> Option<u64> {
         if let Some(number) = self.ended.pop_front() {
@@ -82,16 +156,15 @@ impl Wait {
 impl Waits {
     /// Returns whether a client still waits for a range with this task.
     pub(super) fn want(&self, number: u64) -> bool {
-        self.waits.values().any(|wait| wait.first <= number && number <= wait.last)
+        self.waits.values().any(|wait| wait.holds(number))
     }
 
     /// Notes that the tasks from `first` to `last` have ended.
     pub(super) fn ended(&mut self, first: u64, last: u64) {
         for wait in self.waits.values_mut() {
-            let ended = first.max(wait.first)..=last.min(wait.last);
-            if !ended.is_empty() {
-                wait.n_open = wait.n_open.saturating_sub(ended.end() - ended.start() + 1);
-                wait.ended.extend(ended);
+            for (first, last) in wait.parts(first, last) {
+                wait.n_open = wait.n_open.saturating_sub(last - first + 1);
+                wait.ended.extend(first..=last);
                 self.stirred = true;
             }
         }
@@ -103,7 +176,8 @@ impl Waits {
         self.stirred = true;
         let ready = |wait: &mut Wait| {
             wait.is_ready = true;
-            wait.told.clear();
+            let told = std::mem::take(&mut wait.told);
+            told.into_iter().for_each(|number| wait.release(number));
         };
         wait.map(ready).is_some()
     }
@@ -111,7 +185,7 @@ impl Waits {
     /// Handles a repeated request of another node, and repeats the last answer, if there is one; returns whether the
     /// wait is known.
     fn again(&mut self, asker: Asker, tasks: &TaskRange) -> bool {
-        let same = |wait: &&mut Wait| wait.first == tasks.first && wait.last == tasks.last;
+        let same = |wait: &&mut Wait| wait.asked == (tasks.first, tasks.last);
         let Some(wait) = self.waits.get_mut(&asker).filter(same) else { return false };
         if !wait.is_ready {
             wait.is_ready = true;
@@ -134,29 +208,19 @@ impl Waits {
         });
     }
 
-    /// Lets a client wait for tasks of this node.
+    /// Lets a client wait for tasks of this node, in addition to those that it waits for already.
     pub(super) fn wait(&mut self, asker: Asker, tasks: &TaskRange, with_output: bool, book: &Book) {
-        if matches!(asker, Asker::Peer(..)) && self.again(asker, tasks) {
-            return;
-        }
-        let (first, last) = (tasks.first, tasks.last);
-        let known = book.tasks_from(first).take_while(|(number, _)| *number <= last);
-        let mut n_open = 0;
-        let mut ended = VecDeque::new();
-        for (number, task) in known {
-            if task.is_over() {
-                ended.push_back(number);
-            } else {
-                n_open += 1;
+        if matches!(asker, Asker::Peer(..)) {
+            if self.again(asker, tasks) {
+                return;
             }
+            self.waits.remove(&asker);
         }
-        let past = book.archive().runs(first, last).map(|run| (run.first, run.last));
-        let past = past.collect::<VecDeque<_>>();
-        let n_of = |(first, last): &(u64, u64)| (last - first).saturating_add(1);
-        let n_past = past.iter().map(n_of).fold(0, u64::saturating_add);
-        let (told, is_ready) = (Vec::new(), true);
-        let wait = Wait { first, last, with_output, ended, past, n_past, told, n_open, is_ready };
-        self.waits.insert(asker, wait);
+        let asked = (tasks.first, tasks.last);
+        let fresh = || Wait { asked, is_ready: true, ..Wait::default() };
+        let wait = self.waits.entry(asker).or_insert_with(fresh);
+        wait.with_output |= with_output;
+        wait.add(tasks.first, tasks.last, book);
         self.stirred = true;
     }
 

@@ -215,6 +215,31 @@ fn who_waits_is_told_in_pieces_when_it_is_ready() {
     assert_eq!(tasks[0].output.as_ref().unwrap().stdout.0, b"done");
 }
 
+/// A client that submits one task after the other had to wait over a connection for each of them.
+#[test]
+fn who_waits_adds_tasks() {
+    let mut rig = Rig::new();
+    rig.submit(6);
+    assert!(rig.ask(wait("n.4-5")).is_empty());
+    assert!(rig.ask(wait("n.1-1")).is_empty());
+    assert!(rig.ask(wait("n.1-4")).is_empty(), "two of them are new");
+    rig.end();
+    assert_eq!(numbers(&rig.answers()), (vec![1], 4));
+    rig.end();
+    assert!(rig.ask(wait("n.2-2")).is_empty(), "it has not asked for more");
+    assert_eq!(numbers(&rig.ask(ClientRequest::More)), (vec![2], 3));
+    assert!(rig.ask(ClientRequest::More).is_empty());
+    for (number, n_left) in [(3, 2), (4, 1), (5, 0)] {
+        rig.end();
+        assert_eq!(numbers(&rig.answers()), (vec![number], n_left));
+        if 0 < n_left {
+            assert!(rig.ask(ClientRequest::More).is_empty());
+        }
+    }
+    rig.end();
+    assert!(rig.answers().is_empty(), "nobody waits for it");
+}
+
 #[test]
 fn tasks_are_listed_by_pages_state_and_title() {
     let mut rig = Rig::new();

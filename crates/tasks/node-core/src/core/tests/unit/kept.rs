@@ -45,6 +45,23 @@ fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
     assert_eq!((nodes[0].kept.n_tasks, nodes[0].kept.n_brief), (2, 3));
 }
 
+/// Fault: a wait that went on kept all tasks that it had told of.
+#[test]
+fn what_a_client_was_told_of_can_be_forgotten_while_it_waits() {
+    let limits = BookLimits { n_ended_max: 2, ..BookLimits::default() };
+    let mut rig = Rig::of(CoreOptions::new("n"), Book::new(node_id("n"), limits));
+    rig.submit(6);
+    assert!(rig.ask(wait("n.1-6")).is_empty());
+    for number in 1..6 {
+        rig.end();
+        assert_eq!(numbers(&rig.answers()), (vec![number], 6 - number));
+        assert!(rig.ask(ClientRequest::More).is_empty());
+    }
+    let answers = rig.ask(ClientRequest::Nodes);
+    let [DaemonAnswer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
+    assert_eq!((nodes[0].kept.n_tasks, nodes[0].kept.n_brief), (2, 3));
+}
+
 #[test]
 fn a_core_stays_free_while_a_fast_node_ends_the_last_tasks_sooner() {
     let mut rig = Rig::new();
