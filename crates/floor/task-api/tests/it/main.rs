@@ -1,0 +1,3 @@
+//! Tests of the messages from outside.
+
+mod client_protocol;
