@@ -51,7 +51,7 @@ environments() {
   cat <<'TABLE'
 target/venv-openmpi5 | scripts/python/openmpi5.txt | test bench | Open MPI 5 with mpi4py; programs start processes in it
 target/venv-mpich5   | scripts/python/mpich5.txt   | test bench | MPICH 5 with mpi4py; programs start processes in it
-target/venv-mpi4py   | scripts/python/mpi4py.txt   | test | mpi4py on the system's own MPI libraries
+target/venv-mpi4py   | scripts/python/mpi4py.txt   | test | mpi4py on the system's own MPI libraries; cloudpickle for functions as tasks
 target/venv-extrap   | scripts/python/extrap.txt   | bench | Extra-P, beside which models are fitted
 target/venv-hyperqueue | scripts/python/hyperqueue.txt | bench | HyperQueue, beside which tasks are run
 TABLE

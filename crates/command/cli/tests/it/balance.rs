@@ -9,6 +9,7 @@ mod damage;
 mod durability;
 mod end;
 mod failures;
+mod python_client;
 mod several;
 mod users;
 mod view;
