@@ -52,6 +52,7 @@ fn place() -> tempfile::TempDir {
         (root().join("target/matmul-openmpi/matmul2"), bin.join("matmul2")),
         (root().join("apps"), place.path().join("apps")),
         (root().join("crates"), place.path().join("crates")),
+        (root().join("python"), place.path().join("python")),
         (launch::place::target(), place.path().join("target")),
     ];
     for (to, link) in links {
