@@ -37,7 +37,8 @@ pub struct Options {
     /// Keep showing the nodes, with their history, on the whole terminal; in a pipe, print a line a second
     #[arg(long, conflicts_with_all = ["json", "web"])]
     live: bool,
-    /// Print the address of the web page of this node's daemon; anyone who has it can read everything on the page
+    /// Print the address of the web page of this node's daemon; anyone who has it can read everything on the page,
+    /// cancel tasks and run them again
     #[arg(long, conflicts_with = "json")]
     web: bool,
     /// Show what tasks use of the cores, the memory, the GPUs and the other resources of each node
@@ -107,8 +108,14 @@ fn lines(mut client: Client, location: &DaemonLocation) -> anyhow::Result<ExitCo
     }
 }
 
-fn view(client: Client, location: &DaemonLocation, terminal: Terminal) -> anyhow::Result<ExitCode> {
+fn view(
+    mut client: Client,
+    location: &DaemonLocation,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
     let mut view = ClusterView::new(client.node().to_owned(), terminal.stdout_style().color);
+    let all = nodes(&mut client).map_err(|error| requests::failure(error, location))?;
+    view.begin(&requests::pasts(&mut client, &all));
     let mut client = Some(client);
     let mut screen = LiveScreen::start(std::io::stdout())?;
     let mut next_question = Instant::now();

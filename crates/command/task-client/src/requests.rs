@@ -5,7 +5,10 @@ use node_daemon::client_socket::{Client, ClientError};
 use report::balance::Queues;
 use std::io::ErrorKind;
 use std::time::{SystemTime, UNIX_EPOCH};
-use task_api::{ClientRequest, DaemonAnswer, OutcomeSummary, TaskFilter, TaskState, TaskStatus};
+use task_api::{
+    ClientRequest, DaemonAnswer, HistorySample, NodeStatus, OutcomeSummary, Presence, TaskFilter,
+    TaskState, TaskStatus,
+};
 use user_io::exit::{NoDaemon, Refused};
 
 /// Number of tasks that are asked for at once.
@@ -104,6 +107,25 @@ pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
     };
     let (running, leased) = (in_state(TaskState::Running)?, in_state(TaskState::Leased)?);
     Ok(Queues { running, leased, queued: in_state(TaskState::Queued)? })
+}
+
+/// Most nodes whose past is asked for.
+const N_PASTS_MAX: usize = 64;
+
+/// What nodes have kept of their past, by their names; nodes that do not answer have none.
+pub(crate) fn pasts(
+    client: &mut Client,
+    nodes: &[NodeStatus],
+) -> Vec<(String, Vec<HistorySample>)> {
+    let up = nodes.iter().filter(|node| node.presence == Presence::Up).take(N_PASTS_MAX);
+    let past = |node: &NodeStatus| {
+        match client.ask(&ClientRequest::History { home: Some(node.node.clone()) }) {
+            Ok(DaemonAnswer::History { node, samples }) => Some((node, samples)),
+            // Of another version, or gone.
+            _ => None,
+        }
+    };
+    up.filter_map(past).collect()
 }
 
 /// Refusal, or error for an answer to another question.

@@ -43,6 +43,9 @@ pub struct Options {
     /// Do not print the output of the tasks
     #[arg(long, requires = "wait", conflicts_with = "json")]
     quiet: bool,
+    /// Shell command that runs when all new tasks have ended, as for `submit`
+    #[arg(long, value_name = "COMMAND", requires = "wait")]
+    on_end: Option<String>,
     /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
     #[arg(long)]
     json: bool,
@@ -59,5 +62,7 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     };
     let request = ClientRequest::Rerun { tasks: options.tasks.clone(), which };
     let Options { wait, quiet, json, .. } = *options;
-    Afterwards { wait, quiet, json }.submit(Daemon::connect(options.node.location())?, &request)
+    let on_end = options.on_end.as_deref();
+    Afterwards { wait, quiet, json, on_end }
+        .submit(Daemon::connect(options.node.location())?, &request)
 }

@@ -6,6 +6,7 @@ pub(crate) mod wishes;
 use crate::location::NodeOption;
 use crate::requests::Daemon;
 use crate::submitted::Afterwards;
+use crate::tasks::wait::ON_END;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use std::env;
@@ -25,6 +26,7 @@ Examples:
   sintonia submit --wait -- ./simulate input.txt          waits, prints what it wrote, ends with its exit code
   sintonia submit --array 1-1000 --name sweep --output out -- sh -c './simulate $SINTONIA_ARRAY_INDEX'
   sintonia submit --wait --array 1-100 --env OMP_NUM_THREADS=1 -- ./solve
+  sintonia submit --wait --quiet --array 1-100 --on-end 'notify-send $SINTONIA_N_FAILED' -- ./solve
   sintonia submit --array 1-500 --retry 3 --max-fails 20 -- ./fetch
   sintonia submit --cpus 4 --memory 8G --time-limit 2h -- ./solve big.in
   sintonia submit --variant gpus=1 --variant cpus=8 -- ./train           a GPU, or else 8 cores
@@ -66,6 +68,10 @@ pub struct Options {
     /// Do not print the output of the tasks
     #[arg(long, requires = "wait", conflicts_with = "json")]
     quiet: bool,
+    /// Shell command that runs when all tasks have ended, as long as this command still waits; it finds how in the
+    /// variables `SINTONIA_TASKS`, `SINTONIA_N_TASKS`, `_N_SUCCEEDED`, `_N_FAILED`, `_N_CANCELED`, `_EXIT_CODE`
+    #[arg(long, value_name = "COMMAND", requires = "wait")]
+    on_end: Option<String>,
     /// Name of the tasks in lists; by default the command's name
     #[arg(long)]
     name: Option<String>,
@@ -120,7 +126,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     }
     let daemon = Daemon::connect(options.node.location())?;
     let quiet = options.quiet || options.output.is_some();
-    let afterwards = Afterwards { wait: options.wait, quiet, json: options.json };
+    let on_end = options.on_end.as_deref();
+    let afterwards = Afterwards { wait: options.wait, quiet, json: options.json, on_end };
     let requests = submissions.into_iter().map(|submission| ClientRequest::Submit { submission });
     afterwards.submit_all(daemon, &requests.collect::<Vec<_>>())
 }
@@ -196,7 +203,8 @@ pub(crate) fn environment(is_clean: bool, more: &[(String, String)]) -> Vec<(Str
     let is_wanted = |name: &str| {
         let is_among = |names: &str| names.split(' ').any(|other| other == name);
         let is_needed = !is_clean || is_among(NEEDED);
-        is_needed && !is_among(FOREIGN) && more.iter().all(|(other, _)| other != name)
+        let is_foreign = is_among(FOREIGN) || ON_END.contains(&name);
+        is_needed && !is_foreign && more.iter().all(|(other, _)| other != name)
     };
     let mut pairs = Vec::new();
     for (name, value) in env::vars_os().filter(|(name, _)| is_wanted(&name.to_string_lossy())) {

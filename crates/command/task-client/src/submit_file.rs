@@ -63,6 +63,9 @@ pub struct Options {
     /// Do not print the output of the tasks
     #[arg(long, requires = "wait", conflicts_with = "json")]
     quiet: bool,
+    /// With `--wait`: shell command that runs when all tasks have ended, as for `submit`
+    #[arg(long, value_name = "COMMAND", requires = "wait")]
+    on_end: Option<String>,
     /// Print JSON: an object with the names of the tasks by `id`, and with `--wait` a line for each task that ends
     #[arg(long)]
     json: bool,
@@ -99,7 +102,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     }
     let mut daemon = Daemon::connect(options.node.location())?;
     let submitted = submit(&tasks, &mut daemon)?;
-    let afterwards = Afterwards { wait: options.wait, quiet: options.quiet, json: options.json };
+    let Options { wait, quiet, json, .. } = *options;
+    let afterwards = Afterwards { wait, quiet, json, on_end: options.on_end.as_deref() };
     print_names(&file, &submitted, afterwards)?;
     afterwards.wait_for(daemon, submitted.ranges())
 }
@@ -157,7 +161,7 @@ fn submit<'a>(
 fn print_names(
     file: &JobFile,
     submitted: &Submitted<'_>,
-    afterwards: Afterwards,
+    afterwards: Afterwards<'_>,
 ) -> anyhow::Result<()> {
     let name = |idx: usize, entry: &TaskEntry| match &entry.id {
         Some(id) => id.clone(),

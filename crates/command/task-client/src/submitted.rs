@@ -7,16 +7,18 @@ use task_api::{ClientRequest, DaemonAnswer, TaskRange};
 
 /// What a command does after its tasks were submitted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Afterwards {
+pub(crate) struct Afterwards<'a> {
     /// True to wait until the tasks have ended.
     pub(crate) wait: bool,
     /// True to print none of their output.
     pub(crate) quiet: bool,
     /// True to print JSON.
     pub(crate) json: bool,
+    /// Command of the user that runs when the tasks have ended.
+    pub(crate) on_end: Option<&'a str>,
 }
 
-impl Afterwards {
+impl Afterwards<'_> {
     /// Sends the request, and does what is to be done afterwards; returns the exit code.
     pub(crate) fn submit(
         self,
@@ -74,10 +76,12 @@ impl Afterwards {
             (false, true) => TaskOutput::Nothing,
             (false, false) => TaskOutput::Output,
         };
+        let n_ranges = ranges.len();
         let mut code = ExitCode::SUCCESS;
-        for tasks in ranges {
+        for (idx, tasks) in ranges.into_iter().enumerate() {
+            let on_end = self.on_end.filter(|_| idx + 1 == n_ranges);
             let client = Daemon::connect(daemon.location.clone())?.client;
-            let ended = Wait { tasks, output, location: &daemon.location };
+            let ended = Wait { tasks, output, location: &daemon.location, on_end };
             let ended = ended.run(client, &interruption)?;
             code = if ended == ExitCode::SUCCESS { code } else { ended };
         }

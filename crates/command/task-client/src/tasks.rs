@@ -26,6 +26,7 @@ Examples:
   sintonia tasks alpha.17                         one task, with what it wrote
   sintonia tasks alpha.17 --json | jq -r .output.stdout
   sintonia tasks alpha.1-1000 --wait              wait for tasks that were submitted before
+  nohup sintonia tasks alpha.1-1000 --wait --on-end ./plot.sh >log 2>&1 &
 
 States: `queued` and `offered` wait, `running` runs where it was submitted, `leased` is held by the node
 that is named, `ended` is over. Of these, `failed` are tasks with another exit code than 0, ended by a
@@ -59,6 +60,9 @@ pub struct Options {
     /// Wait until the tasks have ended, and print the output of each as it ends
     #[arg(long, requires = "tasks", conflicts_with_all = ["state", "failed", "name", "last"])]
     wait: bool,
+    /// Shell command that runs when all tasks have ended, as for `submit`
+    #[arg(long, value_name = "COMMAND", requires = "wait")]
+    on_end: Option<String>,
     /// Print a line of JSON for each task
     #[arg(long)]
     json: bool,
@@ -98,7 +102,8 @@ impl Options {
             Some(Selected::Outcome(outcome)) => (None, Some(outcome)),
         };
         let (home, tasks) = (self.home.clone(), self.tasks.clone());
-        TaskFilter { home, tasks, state, outcome, title: self.name.clone() }
+        let title = self.name.clone();
+        TaskFilter { home, tasks, state, outcome, title, ..TaskFilter::default() }
     }
 }
 
@@ -111,7 +116,8 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     match &options.tasks {
         Some(tasks) if options.wait => {
             let output = if options.json { TaskOutput::Json } else { TaskOutput::Output };
-            let wait = Wait { tasks: tasks.clone(), output, location: &daemon.location };
+            let (tasks, on_end) = (tasks.clone(), options.on_end.as_deref());
+            let wait = Wait { tasks, output, location: &daemon.location, on_end };
             wait.run(daemon.client, &Interruption::catch(&daemon.location)?)
         }
         Some(tasks) if tasks.first == tasks.last && options.selected().is_none() => {

@@ -13,12 +13,14 @@
 
 mod archive;
 mod demand;
+mod duration_histogram;
 mod failures;
 mod history;
 mod job;
 mod name;
 mod node;
 mod output;
+mod progress;
 mod protocol;
 mod schedule;
 mod submission;
@@ -27,6 +29,7 @@ mod usage;
 
 pub use archive::{OutcomeCount, OutcomeRange, OutcomeSummary, Retention};
 pub use demand::{Bytes, Demand, DemandError, Resources, is_resource_name};
+pub use duration_histogram::DurationHistogram;
 pub use failures::{FailureRules, RETRY_DELAY_MS_MAX};
 pub use history::{Explanation, HistoryEvent, TaskEvent};
 pub use job::{JobAccount, JobStatus};
@@ -40,5 +43,6 @@ pub use schedule::{Dependency, DependencyKind, Schedule, ScheduleError};
 pub use submission::{
     ArrayIndices, ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits,
 };
+pub use progress::{HistorySample, SubmissionStatus};
 pub use task::{EndedTask, OutcomeFilter, TaskOutcome, TaskState, TaskStatus};
 pub use usage::Usage;

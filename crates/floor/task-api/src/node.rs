@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Resources, Retention};
+use crate::{DurationHistogram, Resources, Retention};
+use std::collections::BTreeMap;
 
 /// Reachability of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -117,6 +118,12 @@ pub struct NodeStatus {
     /// What tasks may use on the node, and use.
     #[serde(default)]
     pub resources: NodeResources,
+    /// Number of tasks that each other node took from here since the daemon started, by its name.
+    #[serde(default)]
+    pub moved_to: BTreeMap<String, u64>,
+    /// Durations of the attempts that ended here by themselves since the daemon started.
+    #[serde(default)]
+    pub durations: DurationHistogram,
 }
 
 /// What tasks may use on a node, and use.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EndedTask, Explanation, JobStatus, NodeStatus, OutcomeFilter, OutcomeSummary, Submission,
-    TaskName, TaskOutcome, TaskRange, TaskState, TaskStatus,
+    EndedTask, Explanation, HistorySample, JobStatus, NodeStatus, OutcomeFilter, OutcomeSummary,
+    Submission, SubmissionStatus, TaskName, TaskOutcome, TaskRange, TaskState, TaskStatus,
 };
 
 /// Version of these messages; a daemon refuses clients of another version.
@@ -98,6 +98,21 @@ pub enum ClientRequest {
         /// Name of the task.
         task: TaskName,
     },
+    /// Lists submissions with their progress. Answered by [`DaemonAnswer::Submissions`].
+    Submissions {
+        /// Node that the tasks were submitted to; the daemon's own where `None`.
+        #[serde(default)]
+        home: Option<String>,
+        /// Number after which the list begins: `next` of the previous answer.
+        #[serde(default)]
+        after: Option<u64>,
+    },
+    /// Asks for the state of a node over the last hour. Answered by [`DaemonAnswer::History`].
+    History {
+        /// The node; the daemon's own where `None`.
+        #[serde(default)]
+        home: Option<String>,
+    },
     /// Makes the node leave the cluster. Answered by [`DaemonAnswer::Stopping`]; the connection ends when the
     /// daemon does.
     Stop {
@@ -124,6 +139,12 @@ pub struct TaskFilter {
     /// Title of the tasks: [`TaskStatus::title`].
     #[serde(default)]
     pub title: Option<String>,
+    /// Node that holds, runs or ran the tasks.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// Time in ms since 1970: tasks that were started, and had not ended before.
+    #[serde(default)]
+    pub active_since_ms: Option<u64>,
 }
 
 /// Ended tasks that are submitted again.
@@ -205,6 +226,20 @@ pub enum DaemonAnswer {
         /// `after` of the next request; `None` at the end.
         next: Option<u64>,
     },
+    /// Submissions, by the numbers of their tasks.
+    Submissions {
+        /// Some of the submissions; the last one may go on in the next answer: [`SubmissionStatus::join`].
+        submissions: Vec<SubmissionStatus>,
+        /// `after` of the next request; `None` at the end.
+        next: Option<u64>,
+    },
+    /// State of a node over the last hour.
+    History {
+        /// Name of the node.
+        node: String,
+        /// Samples, oldest first; older ones are further apart.
+        samples: Vec<HistorySample>,
+    },
     /// Explanation of a task's state.
     Explained {
         /// The explanation.
@@ -236,6 +271,7 @@ impl ClientRequest {
             Self::Tasks { filter, .. } => {
                 filter.home.as_deref().or(filter.tasks.as_ref().map(|tasks| tasks.home.as_str()))
             }
+            Self::Submissions { home, .. } | Self::History { home } => home.as_deref(),
             Self::Hello { .. }
             | Self::Submit { .. }
             | Self::More
@@ -291,6 +327,22 @@ mod tests {
                 n_max: 1,
             },
         );
+    }
+
+    /// A map with numbers as keys could not be read in an answer.
+    #[test]
+    fn answers_with_durations_are_read() {
+        let mut node = NodeStatus::default();
+        node.durations.add(70);
+        node.moved_to.insert("beta".to_owned(), 3);
+        let tasks = "alpha.1-9".parse().unwrap();
+        let mut one = SubmissionStatus::new(tasks, "sweep".to_owned(), 7, true);
+        one.durations.add(1_000);
+        let submissions = DaemonAnswer::Submissions { submissions: vec![one], next: Some(9) };
+        for answer in [DaemonAnswer::Nodes { nodes: vec![node] }, submissions] {
+            let json = serde_json::to_string(&answer).unwrap();
+            assert_eq!(serde_json::from_str::<DaemonAnswer>(&json).unwrap(), answer);
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 // The page of a cluster: shows the state that came with it, then asks for news each second.
 
 const ASK_EVERY_MS = 1000;
-const QUERY = new URLSearchParams(location.search);
+const ASK_TASKS_EVERY_MS = 2000;
+// Older samples are kept as the daemon keeps them.
+const KEEP_MS = 3600000;
+const N_MATRIX_MAX = 16;
 
 let samples = [];
 
@@ -16,8 +19,11 @@ function showFacts(state) {
     ['succeeded', countText(sum(state.nodes, node => node.counts.n_succeeded))],
     ['failed', countText(sum(state.nodes, node => node.counts.n_failed))],
     ['canceled', countText(sum(state.nodes, node => node.counts.n_canceled))],
+    ['retried', countText(sum(state.nodes, node => node.counts.n_retried))],
     ['moved', countText(sum(state.nodes, node => node.counts.n_moved_in))],
   ];
+  if (state.durations_ms) facts.push(['half took at most', spanText(state.durations_ms[0])], ['nine of ten', spanText(state.durations_ms[1])]);
+  if (typeof state.left_ms === 'number') facts.push(['left at this pace', spanText(state.left_ms)]);
   byId('facts').replaceChildren(...facts.map(([name, value]) =>
     element('div', {}, [element('dd', {}, [String(value)]), element('dt', {}, [name])])));
 }
@@ -29,10 +35,10 @@ function nodeRow(node) {
   const queues = samples.map(sample => sample.nodes.find(point => point.node === node.node)?.n_queued ?? 0);
   const state = node.presence === 'up' && node.load ? tag(node.load) : tag(node.presence);
   return element('tr', { 'data-node': node.node }, [
-    cell(node.node, 'name'), state,
+    linkCell(node.node, `on=${node.node}`, 'name'), state,
     element('td', {}, [element('div', { class: 'meter' }, [fill])]),
     cell(`${node.n_running}/${node.n_cores}`, 'number'),
-    number(node.n_queued), element('td', {}, [past(queues)]), bad(node.counts.n_failed, 'poor'),
+    number(node.n_queued), element('td', {}, [past(samples, queues)]), bad(node.counts.n_failed, 'poor'),
     number(node.n_leased), number(node.counts.n_moved_in), number(node.counts.n_moved_out), number(node.counts.n_ended),
     bad(node.counts.n_canceled, 'fair'), bad(node.counts.n_retried, 'fair'), bad(node.counts.n_lost, 'fair'),
     cell(node.speed.toFixed(2), 'number'), cell(node.address, 'name'),
@@ -46,12 +52,26 @@ function moveRow(move) {
   return element('li', {}, [element('time', {}, [clock(move.at_ms)]), ` ${move.node} ${words.join(' and ')}`]);
 }
 
-function taskRow(task, now) {
-  return element('tr', { 'data-task': task.task }, [
-    cell(task.task), tag(task.state, ''), cell(task.title, 'name'), cell(task.array_index ?? '', 'number'),
-    cell(task.node ?? '', 'name'), cell(spanText(now - (task.started_ms ?? task.submitted_ms)), 'number'),
-    cell(task.instance, 'number'), cell(task.why ?? '', 'name'),
-  ]);
+// Who gave how many tasks to whom, since the daemons started: rows give, columns take.
+function moveMatrix(nodes) {
+  const total = new Map();
+  const count = (name, n) => total.set(name, (total.get(name) ?? 0) + n);
+  for (const node of nodes) for (const [to, n] of Object.entries(node.moved_to ?? {})) [node.node, to].forEach(name => count(name, n));
+  const names = [...total].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  const shown = names.slice(0, N_MATRIX_MAX).sort();
+  small('moves', names.length > shown.length ? `the ${shown.length} nodes with most; ${names.length - shown.length} are left out` : '');
+  if (!shown.length) return [];
+  const of = (from, to) => nodes.find(node => node.node === from)?.moved_to?.[to] ?? 0;
+  const most = Math.max(1, ...shown.flatMap(from => shown.map(to => of(from, to))));
+  const head = element('tr', {}, ['from \\ to', ...shown].map(name => element('th', {}, [name])));
+  const rows = shown.map(from => element('tr', {}, [element('th', {}, [from]), ...shown.map(to => {
+    const n = of(from, to);
+    const made = cell(n ? countText(n) : '', 'number');
+    made.style.setProperty('--share', n / most);
+    if (n) made.dataset.move = `${from} ${to}`;
+    return made;
+  })]));
+  return [element('table', { class: 'moves' }, [element('thead', {}, [head]), element('tbody', {}, rows)])];
 }
 
 // Warnings about a node: its journal was damaged, or it has dropped something.
@@ -64,42 +84,77 @@ function notes(node) {
   return [...(node.troubles ?? []).map(row('poor')), ...kept.map(row('fair'))];
 }
 
+// Nodes that tasks may have been submitted to; this one first.
+function showHomes(state) {
+  const select = byId('home');
+  const names = state.nodes.filter(node => node.presence === 'up' && node.node !== state.node).map(node => node.node);
+  const options = [['', state.node], ...names.map(name => [name, name])];
+  if (select.options.length === options.length && options.every(([value], idx) => select.options[idx].value === value)) return;
+  const chosen = select.value;
+  select.replaceChildren(...options.map(([value, text]) => element('option', { value }, [text])));
+  select.value = names.includes(chosen) ? chosen : '';
+  byId('homes').hidden = options.length < 2;
+}
+
 function show(state) {
-  samples = samples.concat(state.history).slice(-N_SAMPLES_MAX);
+  const first = samples.length ? samples.at(-1).at_ms : 0;
+  samples = samples.concat(state.history.filter(sample => sample.at_ms > first)).filter(sample => sample.at_ms > state.at_ms - KEEP_MS);
   byId('node').textContent = state.node;
+  showHomes(state);
   showFacts(state);
   byId('note-rows').replaceChildren(...state.nodes.flatMap(notes));
-  byId('chart').replaceChildren(course(samples));
-  byId('node-rows').replaceChildren(...state.nodes.map(nodeRow));
+  byId('chart').replaceChildren(course(samples, Math.max(200, byId('chart').clientWidth)));
+  replace(byId('node-rows'), state.nodes.map(nodeRow));
+  replace(byId('move-matrix'), moveMatrix(state.nodes));
   byId('move-rows').replaceChildren(...state.moves.map(moveRow));
-  const { running, leased, queued } = state.queues;
-  byId('task-rows').replaceChildren(...[...running, ...leased, ...queued].map(task => taskRow(task, state.at_ms)));
   root.dataset.updates = Number(root.dataset.updates ?? 0) + 1;
 }
 
-// Address of the news since the last update, with the key that this page was opened with.
-function address() {
-  const query = new URLSearchParams(QUERY);
-  query.set('after', samples.length ? samples.at(-1).at_ms : 0);
-  return `state.json?${query}`;
-}
-
-async function ask() {
+// Runs a question; what goes wrong is shown, and the last data stay.
+async function watched(question) {
   try {
-    const answer = await fetch(address(), { cache: 'no-store', referrerPolicy: 'no-referrer' });
-    if (!answer.ok) throw new Error(`it answers ${answer.status}`);
-    show(await answer.json());
+    await question();
     byId('trouble').textContent = '';
   } catch (problem) {
     byId('trouble').textContent = `The daemon cannot be reached (${problem.message}); this is what it said last.`;
     root.dataset.trouble = problem.message;
   }
+}
+
+async function ask() {
+  await watched(async () => show(await fetched('state.json', { after: samples.length ? samples.at(-1).at_ms : 0 })));
   setTimeout(ask, ASK_EVERY_MS);
 }
 
+async function askTasks() {
+  await watched(async () => {
+    await askSubmissions();
+    await askGantt();
+    await askList();
+    root.dataset.lists = Number(root.dataset.lists ?? 0) + 1;
+  });
+}
+
+async function askTasksAgain() {
+  // Who does not look needs no news.
+  if (!document.hidden) await askTasks();
+  setTimeout(askTasksAgain, ASK_TASKS_EVERY_MS);
+}
+
+byId('home').addEventListener('change', () => {
+  listAfter = undefined;
+  resetGantt();
+  askTasks();
+});
+titles(byId('submission-titles'), [['tasks'], ['what'], ['progress'], ['ended', 'number'], ['running', 'number'], ['failed', 'number'],
+  ['canceled', 'number'], ['again', 'number minor'], ['median', 'number minor'], ['9 of 10', 'number minor'], ['left', 'number'], ['submitted', 'number minor'], ['']]);
 titles(byId('node-titles'), [['node'], ['state'], ['cores in use'], ['running', 'number'], ['waiting', 'number'], ['before'],
   ['failed', 'number'], ['elsewhere', 'number'], ['taken', 'number'], ['given', 'number'], ['ended', 'number'],
   ['canceled', 'number'], ['retried', 'number'], ['lost', 'number'], ['speed', 'number'], ['address']]);
-titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number'], ['why']]);
-show(JSON.parse(byId('state').textContent));
+titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number'], ['submission'], ['why']]);
+const begun = JSON.parse(byId('state').textContent);
+show(begun);
+showTasks([...begun.queues.running, ...begun.queues.leased, ...begun.queues.queued], begun.at_ms);
+follow();
 setTimeout(ask, ASK_EVERY_MS);
+askTasksAgain();

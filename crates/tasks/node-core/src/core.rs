@@ -19,14 +19,17 @@ mod explain;
 mod failing;
 mod gates;
 mod gathering;
+mod history;
 mod holding;
 mod jobs;
 mod lending;
+mod moves;
 mod node;
 mod placing;
 mod processes;
 mod relaying;
 mod requests;
+mod submissions;
 mod task_view;
 mod turn;
 mod waiting;
@@ -40,6 +43,7 @@ use crate::interface::{
 use backfill::Backfill;
 use balancing_policies::{Balance, Moment, NodeLoad};
 use gathering::Gathering;
+use history::NodeHistory;
 use holding::{Holding, N_RESULTS_MAX, Offered};
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
@@ -73,6 +77,7 @@ struct Roles {
     waits: Waits,
     gathering: Gathering,
     relaying: Relaying,
+    history: NodeHistory,
     stopping: Option<Stopping>,
 }
 
@@ -93,6 +98,7 @@ impl Core {
             waits: Waits::default(),
             gathering: Gathering::default(),
             relaying: Relaying::default(),
+            history: NodeHistory::default(),
             stopping: None,
         };
         Self { node, roles }
@@ -212,6 +218,7 @@ impl Roles {
             self.balance_offer(result, turn);
         }
         self.holding.sweep(turn);
+        self.note_history(turn);
         turn.node.book.tasks_mut().end_delays(turn.now.moment);
         self.relaying.sweep(turn);
         if let Some(stopping) = &mut self.stopping {
@@ -330,6 +337,7 @@ impl Roles {
         turn.node.processes.ended(attempt);
         self.holding.tell_of_room(turn);
         turn.node.counts.n_ended += u64::from(ended.end.outcome().is_some());
+        turn.node.note_duration(&ended);
         if attempt.task.home == turn.node.me {
             turn.attempt_ended(ended);
         } else {

@@ -3,11 +3,15 @@
 //! # Invariants
 //! - The daemon is asked for nodes once a second, however many browsers look; for tasks only when a page is asked for.
 
-use crate::requests::now_ms;
-use crate::requests::queues;
+mod error;
+mod site;
+mod tasks;
+
+use crate::requests::{now_ms, pasts};
 use node_daemon::client_socket::{Client, ClientError};
-use node_daemon::web::{self, Page, WebKey};
-use report::balance::{self, History, PageState, Queues};
+use node_daemon::web::{self, PageRequest, WebKey};
+use report::balance::History;
+use site::Site;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -34,13 +38,9 @@ struct NodesView {
 pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String> {
     let key = WebKey::in_folder(folder)?;
     let nodes_view = Arc::new(Mutex::new(NodesView::default()));
-    let site = {
-        let (nodes_view, folder) = (Arc::clone(&nodes_view), folder.to_owned());
-        move |path: &str, value: &dyn Fn(&str) -> Option<String>| {
-            page(&nodes_view, &folder, path, value)
-        }
-    };
-    let address = web::serve(address, key, Arc::new(site))?;
+    let site = Site { nodes_view: Arc::clone(&nodes_view), folder: folder.to_owned() };
+    let answer = move |request: &PageRequest| site.answer(request);
+    let address = web::serve(address, key, Arc::new(answer))?;
     let looked_at = folder.to_owned();
     std::thread::Builder::new()
         .name("web-look".to_owned())
@@ -79,46 +79,14 @@ fn ask(
     folder: &Path,
     nodes_view: &Mutex<NodesView>,
 ) -> Result<Client, ClientError> {
+    let is_first = client.is_none();
     let mut client = client.map_or_else(|| Client::connect(folder), Ok)?;
     if let DaemonAnswer::Nodes { nodes } = client.ask(&ClientRequest::Nodes)? {
+        let pasts = if is_first { pasts(&mut client, &nodes) } else { Vec::new() };
         let mut nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes_view.history.begin(&pasts);
         nodes_view.history.add(now_ms(), &nodes);
         (nodes_view.node, nodes_view.nodes) = (client.node().to_owned(), nodes);
     }
     Ok(client)
-}
-
-fn page(
-    nodes_view: &Mutex<NodesView>,
-    folder: &Path,
-    path: &str,
-    value: &dyn Fn(&str) -> Option<String>,
-) -> Option<Page> {
-    let state = |after_ms| {
-        // Asked before the lock is taken, so that other pages are not held up.
-        let tasks = Client::connect(folder).and_then(|mut client| queues(&mut client));
-        let nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = PageState::new(
-            &nodes_view.node,
-            nodes_view.nodes.clone(),
-            &nodes_view.history,
-            after_ms,
-        );
-        state.with_queues(tasks.unwrap_or_else(|_| Queues::default()))
-    };
-    match path {
-        "/" => Some(Page { kind: "text/html; charset=utf-8", text: balance::page(&state(0)) }),
-        "/state.json" => {
-            let after_ms = value("after").and_then(|text| text.parse().ok()).unwrap_or(0);
-            let text = serde_json::to_string(&state(after_ms)).ok()?;
-            Some(Page { kind: "application/json", text })
-        }
-        "/metrics" => {
-            let nodes_view = nodes_view.lock().unwrap_or_else(PoisonError::into_inner);
-            let own = nodes_view.nodes.iter().find(|node| node.node == nodes_view.node)?;
-            let kind = "text/plain; version=0.0.4; charset=utf-8";
-            Some(Page { kind, text: balance::metrics(own, &nodes_view.nodes) })
-        }
-        _ => None,
-    }
 }

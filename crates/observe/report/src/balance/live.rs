@@ -4,7 +4,7 @@
 //! - Without color, the view carries the same information.
 
 use super::history::History;
-use super::nodes::{in_short, troubles};
+use super::nodes::{durations, in_short, troubles};
 use super::page::Queues;
 use crate::live::{colored, dim, strong, tab};
 use display::bars;
@@ -17,7 +17,7 @@ use ratatui::style::Color;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 use std::cell::Cell;
-use task_api::{NodeLoadState, NodeStatus, Presence, TaskState, TaskStatus};
+use task_api::{HistorySample, NodeLoadState, NodeStatus, Presence, TaskState, TaskStatus};
 
 /// Number of lines scrolled by page up and page down.
 const N_PAGE: usize = 10;
@@ -76,6 +76,11 @@ impl ClusterView {
         self.scroll(0, false);
     }
 
+    /// Puts what the nodes have kept of their past, by their names, before what the view has seen.
+    pub fn begin(&mut self, pasts: &[(String, Vec<HistorySample>)]) {
+        self.history.begin(pasts);
+    }
+
     /// Shows why no updates arrive; the last data stay visible.
     pub fn trouble(&mut self, sentence: String) {
         self.trouble = Some(sentence);
@@ -131,6 +136,8 @@ impl ClusterView {
 const MINIMUM: (u16, u16) = (60, 12);
 const KEYS: &str = "tab: next  ↑↓ pgup pgdn: scroll  q: leave";
 const N_HEAD: u16 = 5;
+/// Width from which the durations of each node are shown.
+const N_WIDE: usize = 110;
 const N_NODE: usize = 14;
 /// Width for `stopping receiver`.
 const N_STATE: usize = 18;
@@ -151,18 +158,32 @@ pub fn draw(frame: &mut Frame<'_>, view: &ClusterView) {
         frame.render_widget(Text::from(words), area);
         return;
     }
-    let head = Rect { height: N_HEAD, ..area };
-    let body = Rect { y: area.y + N_HEAD, height: area.height - N_HEAD - 1, ..area };
-    let foot = Rect { y: area.y + area.height - 1, height: 1, ..area };
     let n_columns = usize::from(area.width);
-    frame.render_widget(Paragraph::new(header(view, n_columns)), head);
+    let pace = pace(view);
+    let n_head = N_HEAD + u16::from(pace.is_some());
+    let head = Rect { height: n_head, ..area };
+    let body = Rect { y: area.y + n_head, height: area.height - n_head - 1, ..area };
+    let foot = Rect { y: area.y + area.height - 1, height: 1, ..area };
+    frame.render_widget(Paragraph::new(header(view, pace, n_columns)), head);
     // The first line of each tab is for column titles.
     view.n_in_sight.set(usize::from(body.height).saturating_sub(1));
     frame.render_widget(Paragraph::new(part(view, n_columns)), body);
     frame.render_widget(Paragraph::new(footer(view)), foot);
 }
 
-fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
+/// Durations of the tasks that ended, and the time until all have, as far as these are known.
+fn pace(view: &ClusterView) -> Option<String> {
+    let [half, most] = durations(&view.nodes).map_or([None; 2], |both| both.map(Some));
+    let ms = |ms: f64| seconds(ms / 1e3);
+    let took = half.zip(most).map(|(half, most)| {
+        format!("half of them took at most {}, nine of ten {}", ms(half), ms(most))
+    });
+    let left = view.history.left_ms().map(|left| format!("about {} left", ms(left as f64)));
+    let parts: Vec<String> = took.into_iter().chain(left).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn header(view: &ClusterView, pace: Option<String>, n_columns: usize) -> Vec<Line<'static>> {
     let left = format!("sintonia nodes  as `{}` sees them", harmless(&view.node));
     let right = moment(view.at_ms as f64 / 1e3);
     let gap = n_columns.saturating_sub(text::width(&left) + text::width(&right));
@@ -176,13 +197,17 @@ fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
     };
     let running = past(|point| f64::from(point.n_running));
     let queued = past(|point| point.n_queued as f64);
-    vec![
+    let mut lines = vec![
         Line::from(vec![strong(left), Span::raw(text::spaces(gap)), dim(right)]),
         Line::from(in_short(&view.nodes)),
+    ];
+    lines.extend(pace.map(|pace| Line::from(format!("ended    {pace}"))));
+    lines.extend([
         Line::from(vec![Span::raw("running  "), colored(view.has_color, Color::Green, running)]),
         Line::from(vec![Span::raw("queued   "), colored(view.has_color, Color::Yellow, queued)]),
         Line::from_iter(tabs),
-    ]
+    ]);
+    lines
 }
 
 fn footer(view: &ClusterView) -> Line<'static> {
@@ -223,12 +248,14 @@ fn part(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
 }
 
 fn n_bar(n_columns: usize) -> usize {
-    n_columns.saturating_sub(N_NODE + N_STATE + N_CORES + N_COUNTS + 1).min(40)
+    let n_more = if n_columns < N_WIDE { 0 } else { N_COUNTS / 4 };
+    n_columns.saturating_sub(N_NODE + N_STATE + N_CORES + N_COUNTS + n_more + 1).min(40)
 }
 
 fn node_titles(n_columns: usize) -> String {
     let bar = text::left("", n_bar(n_columns));
-    let counts = format!("{:>9}{:>9}{:>9}{:>9}", "queued", "failed", "took", "gave");
+    let median = if n_columns < N_WIDE { "" } else { "   median" };
+    let counts = format!("{:>9}{:>9}{:>9}{:>9}{median}", "queued", "failed", "took", "gave");
     format!("{:<N_NODE$}{:<N_STATE$}{bar}{:>N_CORES$}{counts}", "node", "state", "running")
 }
 
@@ -242,6 +269,8 @@ fn node_line(view: &ClusterView, node: &NodeStatus, n_columns: usize) -> Line<'s
     let cores = format!("{}/{}", node.n_running, node.n_cores);
     let column = |n: u64| format!("{:>9}", count(n));
     let moves = [node.counts.n_moved_in, node.counts.n_moved_out].map(column).concat();
+    let median = node.durations.quantile_ms(0.5).filter(|_| N_WIDE <= n_columns);
+    let median = median.map_or_else(String::new, |ms| format!("{:>9}", seconds(ms / 1e3)));
     let failed = column(node.counts.n_failed);
     let failed = match node.counts.n_failed {
         0 => Span::raw(failed),
@@ -255,6 +284,7 @@ fn node_line(view: &ClusterView, node: &NodeStatus, n_columns: usize) -> Line<'s
         Span::raw(format!("{cores:>N_CORES$}{}", column(node.n_queued))),
         failed,
         Span::raw(moves),
+        Span::raw(median),
     ])
 }
 

@@ -6,7 +6,7 @@ use display::ink::Tone;
 use display::table::{Cell, Table};
 use display::text::harmless;
 use display::units::{count, plural};
-use task_api::{Bytes, NodeCounters, NodeLoadState, NodeStatus, Presence};
+use task_api::{Bytes, DurationHistogram, NodeCounters, NodeLoadState, NodeStatus, Presence};
 
 /// Returns a line for each node and a summary line, ending in a line feed.
 #[must_use]
@@ -83,6 +83,13 @@ pub(super) fn in_short(nodes: &[NodeStatus]) -> String {
         count(n_queued),
         ends(nodes)
     )
+}
+
+/// Durations in ms that half of the tasks that ended, and nine of ten, did not exceed.
+pub(super) fn durations(nodes: &[NodeStatus]) -> Option<[f64; 2]> {
+    let mut all = DurationHistogram::default();
+    nodes.iter().for_each(|node| all.add_all(&node.durations));
+    Some([all.quantile_ms(0.5)?, all.quantile_ms(0.9)?])
 }
 
 /// Outcomes of tasks since the daemons started, each with a comma before it.

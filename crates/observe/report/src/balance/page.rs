@@ -1,10 +1,12 @@
-//! Web page served by a daemon: a single file that polls for the state, which is JSON.
+//! Web page served by a daemon: a single file that polls for the state and for tasks, which are JSON, and sends orders.
 //!
 //! # Invariants
-//! - It loads nothing but `state.json` beside it; its own policy forbids everything else.
+//! - It loads nothing but data beside it; its own policy forbids everything else.
+//! - It sends an order only after the user has confirmed it.
 //! - Data from tasks are inserted as text, never as markup.
 
 use super::history::{ClusterSample, History, Move};
+use super::nodes::durations;
 use maud::{DOCTYPE, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 use task_api::{NodeStatus, TaskStatus};
@@ -12,9 +14,12 @@ use task_api::{NodeStatus, TaskStatus};
 const STYLE: &str = include_str!("../../assets/page.css");
 const CLUSTER_STYLE: &str = include_str!("../../assets/cluster.css");
 /// Scripts in execution order: each uses only earlier ones.
-const SCRIPTS: [&str; 3] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../../assets/page.js"),
     include_str!("../../assets/cluster_parts.js"),
+    include_str!("../../assets/cluster_orders.js"),
+    include_str!("../../assets/cluster_tasks.js"),
+    include_str!("../../assets/cluster_gantt.js"),
     include_str!("../../assets/cluster.js"),
 ];
 /// Content security policy, for the page's head and the HTTP header.
@@ -45,16 +50,98 @@ pub fn page(state: &PageState) -> String {
                     dl.facts #facts {}
                     ul #note-rows .plain role="status" {}
                     (section("course", "Running and waiting", html! { div #chart {} }))
-                    (section("nodes", "Nodes", html! { table { thead #node-titles {} tbody #node-rows {} } }))
-                    (section("moves", "Moves", html! { ul #move-rows .plain {} }))
-                    (section("tasks", "Tasks submitted here", html! { table { thead #task-titles {} tbody #task-rows {} } }))
+                    p #notice role="status" {}
+                    p.controls #homes hidden {
+                        label { "Tasks submitted to " select #home { option value="" {} } }
+                    }
+                    (section("submissions", "Submissions", html! { div.submissions { (table("submission")) } }))
+                    (section("gantt", "Tasks over time", gantt()))
+                    (section("nodes", "Nodes", table("node")))
+                    (section("moves", "Moves from node to node", html! {
+                        div #move-matrix {}
+                        ul #move-rows .plain {}
+                    }))
+                    (section("tasks", "Tasks", html! { (filter()) (table("task")) }))
                 }
+                (dialogs())
                 script #state type="application/json" { (PreEscaped(data)) }
                 script { (PreEscaped(script)) }
             }
         }
     };
     page.into_string()
+}
+
+fn table(id: &str) -> maud::Markup {
+    html! {
+        table { thead id={ (id) "-titles" } {} tbody id={ (id) "-rows" } {} }
+    }
+}
+
+fn gantt() -> maud::Markup {
+    let button = |id: &str, sign: &str, title: &str| {
+        html! { button type="button" id={ "gantt-" (id) } title=(title) aria-label=(title) { (sign) } }
+    };
+    html! {
+        p.controls {
+            select #gantt-window aria-label="time" {
+                option value="5" { "5 minutes" }
+                option value="30" selected { "30 minutes" }
+                option value="240" { "4 hours" }
+                option value="1440" { "a day" }
+            }
+            (button("in", "+", "closer"))
+            (button("out", "−", "further"))
+            (button("back", "‹", "earlier"))
+            (button("forth", "›", "later"))
+            (button("now", "now", "the whole time until now"))
+        }
+        p.legend {
+            @for kind in ["succeeded", "failed", "canceled", "running"] {
+                span.key.(kind) {} (kind)
+            }
+        }
+        div #gantt-frame {}
+    }
+}
+
+/// States and outcomes by which tasks are listed.
+const STATES: [&str; 9] =
+    ["queued", "offered", "leased", "running", "ended", "succeeded", "failed", "canceled", "lost"];
+
+fn filter() -> maud::Markup {
+    html! {
+        form.controls #filter autocomplete="off" {
+            input name="tasks" placeholder="alpha.1-100" size="14" aria-label="names of tasks";
+            input name="title" placeholder="what" size="10" aria-label="title";
+            select name="state" aria-label="state" {
+                option value="open" selected { "not ended" }
+                option value="" { "all" }
+                @for state in STATES { option value=(state) { (state) } }
+            }
+            input name="node" placeholder="node" size="10" aria-label="node";
+            button type="button" #filter-clear { "clear" }
+            button type="button" #list-first disabled { "first" }
+            button type="button" #list-next disabled { "next" }
+            button type="button" #list-last { "last" }
+        }
+    }
+}
+
+fn dialogs() -> maud::Markup {
+    html! {
+        dialog #task aria-labelledby="task-name" {
+            h2 { span #task-name {} button type="button" #task-close { "close" } }
+            div #task-body {}
+        }
+        dialog #confirm {
+            p #confirm-question {}
+            p.controls {
+                button type="button" #confirm-yes { "yes" }
+                button type="button" #confirm-no autofocus { "no" }
+            }
+        }
+    }
 }
 
 fn section(id: &str, title: &str, content: maud::Markup) -> maud::Markup {
@@ -81,6 +168,12 @@ pub struct PageState {
     pub moves: Vec<Move>,
     /// Unfinished tasks of the node.
     pub queues: Queues,
+    /// Time until all tasks have ended, in ms, as far as it can be foretold.
+    #[serde(default)]
+    pub left_ms: Option<u64>,
+    /// Durations in ms that half of the ended tasks, and nine of ten, did not exceed.
+    #[serde(default)]
+    pub durations_ms: Option<[f64; 2]>,
 }
 
 /// Unfinished tasks of a node.
@@ -101,6 +194,8 @@ impl PageState {
         Self {
             at_ms: history.samples_after(0).last().map_or(0, |sample| sample.at_ms),
             node: node.to_owned(),
+            left_ms: history.left_ms(),
+            durations_ms: durations(&nodes),
             nodes,
             history: history.samples_after(after_ms).cloned().collect(),
             moves: history.moves().cloned().collect(),

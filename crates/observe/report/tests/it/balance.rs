@@ -9,7 +9,7 @@ use report::balance::live::{ClusterView, draw};
 use report::balance::{self, History, PageState, Queues};
 use report::sample;
 use report::terminal::Style;
-use task_api::{EndedTask, Output, OutputText, TaskOutcome, TaskState};
+use task_api::{EndedTask, HistorySample, Output, OutputText, TaskOutcome, TaskState};
 
 const USUAL: Style = Style { color: false, width: 100 };
 const NARROW: Style = Style { color: false, width: 60 };
@@ -95,6 +95,26 @@ fn the_view_has_parts() {
     check("cluster_tasks", &[Tab], (100, 14));
     check("cluster_moves", &[BackTab], (100, 14));
     check("cluster_too_small", &[], (40, 8));
+}
+
+#[test]
+fn the_view_shows_durations_and_the_time_that_is_left() {
+    let (now_ms, mut nodes) = sample::nodes();
+    let mut view = ClusterView::new("alpha".to_owned(), false);
+    let past = (0..60).map(|age| HistorySample {
+        at_ms: now_ms - 60_000 + 1_000 * age,
+        n_running: 4,
+        n_queued: 20_000,
+        n_succeeded: 0,
+        n_failed: 0,
+    });
+    view.begin(&[("alpha".to_owned(), past.collect())]);
+    (0..100).for_each(|ms| nodes[0].durations.add(20 * ms));
+    view.update(now_ms, nodes, queues());
+    let text = drawn(&view, (120, 14)).backend().to_string();
+    assert!(text.contains("half of them took at most 980 ms"), "{text}");
+    assert!(text.contains("about") && text.contains("left") && text.contains("median"), "{text}");
+    assert!(drawn(&view, (60, 12)).backend().to_string().contains("delta"));
 }
 
 #[test]

@@ -186,8 +186,9 @@ impl Lending {
                 gone.push(share);
                 continue;
             }
-            turn.node.counts.n_moved_out +=
-                u64::from(turn.node.book.renew(number, turn.now.moment, turn.now.unix_ms));
+            let is_new = turn.node.book.renew(number, turn.now.moment, turn.now.unix_ms);
+            turn.node.counts.n_moved_out += u64::from(is_new);
+            turn.node.moves.add(from, u64::from(is_new));
             if turn.node.book.task(number).is_some_and(|task| task.is_cancel_requested) {
                 canceled.push(share);
             }

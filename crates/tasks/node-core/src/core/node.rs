@@ -1,12 +1,15 @@
 //! State of this node that all its roles share: the book of its tasks, the keeper's processes, and the other nodes.
 
 use super::gates::Gates;
+use super::moves::MovesByNode;
 use super::processes::{Processes, ShortTaskDetector};
 use crate::book::Book;
-use crate::interface::{Attempt, Measurement, Member, NodeCapacity, NodeId, Now, TaskKey, node_id};
+use crate::interface::{
+    Attempt, EndedAttempt, Measurement, Member, NodeCapacity, NodeId, Now, TaskKey, node_id,
+};
 use balancing_policies::Policy;
 use std::collections::{BTreeMap, BTreeSet};
-use task_api::{NodeCounters, Presence, TaskOutcome};
+use task_api::{DurationHistogram, NodeCounters, Presence, TaskOutcome};
 
 /// Most shares in one message.
 pub(super) const N_SHARES_MAX: usize = 20_000;
@@ -50,6 +53,10 @@ pub(super) struct Node {
     /// Sentences about damage on the node, for users.
     pub(super) warnings: Vec<String>,
     pub(super) short_tasks: ShortTaskDetector,
+    /// Tasks that other nodes took.
+    pub(super) moves: MovesByNode,
+    /// Durations of attempts that ended here by themselves.
+    pub(super) durations: DurationHistogram,
     /// Ranges of own tasks that have ended since they were last taken.
     pub(super) ended: Vec<(u64, u64)>,
 }
@@ -98,6 +105,8 @@ impl Node {
             counts: NodeCounters::default(),
             warnings: Vec::new(),
             short_tasks: ShortTaskDetector::default(),
+            moves: MovesByNode::default(),
+            durations: DurationHistogram::default(),
             ended: Vec::new(),
         }
     }
@@ -115,6 +124,13 @@ impl Node {
             _ => &mut counts.n_failed,
         };
         *count += n_tasks;
+    }
+
+    /// Counts how long an attempt took that ended here by itself.
+    pub(super) fn note_duration(&mut self, ended: &EndedAttempt) {
+        if let Some(TaskOutcome::Exit(_) | TaskOutcome::Signal(_)) = ended.end.outcome() {
+            self.durations.add(ended.ended_ms.saturating_sub(ended.started_ms));
+        }
     }
 
     pub(super) fn attempt(&self, number: u64, instance: u32) -> Attempt {

@@ -2,8 +2,8 @@
 
 use balancing_policies::LoadState;
 use task_api::{
-    ClientRequest, DaemonAnswer, NodeCounters, NodeLoadState, NodeResources, NodeStatus,
-    PROTOCOL_VERSION, Presence, RerunSelection, Submission, TaskRange,
+    ClientRequest, DaemonAnswer, HistorySample, NodeCounters, NodeLoadState, NodeResources,
+    NodeStatus, PROTOCOL_VERSION, Presence, RerunSelection, Submission, TaskRange,
 };
 
 use super::Roles;
@@ -44,7 +44,9 @@ impl Roles {
             | ClientRequest::Release { .. }
             | ClientRequest::Jobs { .. }
             | ClientRequest::Rerun { .. }
-            | ClientRequest::Explain { .. } => self.on_request(asker, request, turn),
+            | ClientRequest::Explain { .. }
+            | ClientRequest::Submissions { .. }
+            | ClientRequest::History { .. } => self.on_request(asker, request, turn),
             _ => turn.refuse(asker, "this is not asked of another node".to_owned()),
         }
     }
@@ -103,6 +105,11 @@ impl Roles {
                 let status = self.status(node, turn.now);
                 Explainer { node, balance, now: turn.now, status }.explain(task.number)
             }),
+            ClientRequest::Submissions { after, .. } => Ok(view.submissions(after.unwrap_or(0))),
+            ClientRequest::History { .. } => {
+                let (node, samples) = (turn.node.options.name.clone(), self.history.samples());
+                Ok(DaemonAnswer::History { node, samples })
+            }
             ClientRequest::Stop { now } => {
                 self.stop(now, turn);
                 Ok(DaemonAnswer::Stopping { n_running: count(turn.node.processes.n()) })
@@ -180,6 +187,20 @@ impl Roles {
         Ok(())
     }
 
+    /// Adds the state of this node to its history, where that is due.
+    pub(super) fn note_history(&mut self, turn: &Turn<'_>) {
+        let (node, at_ms) = (&*turn.node, turn.now.unix_ms);
+        if self.history.is_due(at_ms) {
+            self.history.add(HistorySample {
+                at_ms,
+                n_running: count(node.processes.n()),
+                n_queued: node.book.tasks().n_waiting() + self.holding.n_waiting(),
+                n_succeeded: node.counts.n_succeeded,
+                n_failed: node.counts.n_failed,
+            });
+        }
+    }
+
     /// Status of this node.
     pub(super) fn status(&self, node: &Node, now: Now) -> NodeStatus {
         let Self { holding, balance, stopping, .. } = self;
@@ -221,6 +242,8 @@ impl Roles {
                 capacity: node.processes.pool.capacity().clone(),
                 used: node.processes.pool.used().clone(),
             },
+            moved_to: node.moves.by_name(|to| node.name_of(to)),
+            durations: node.durations.clone(),
         }
     }
 }

@@ -41,8 +41,7 @@ impl TaskView<'_> {
         let first =
             filter.tasks.as_ref().map_or(1, |tasks| tasks.first).max(after.saturating_add(1));
         let mut tasks = Vec::<TaskStatus>::new();
-        let is_all =
-            matches!(filter.state, None | Some(TaskState::Ended)) && filter.title.is_none();
+        let is_all = matches!(filter.state, None | Some(TaskState::Ended)) && has_no_detail(filter);
         let holds = |outcome: &TaskOutcome| filter.outcome.is_none_or(|it| it.holds(outcome));
         let past = (after == 0 && is_all)
             .then(|| book.archive().summary((first, last), N_TASKS_MAX, holds));
@@ -61,11 +60,23 @@ impl TaskView<'_> {
             if filter.outcome.is_some() && !task.outcome().is_some_and(holds) {
                 continue;
             }
-            if state_fits && title.is_none_or(|title| title == task.work.title()) {
+            if state_fits
+                && title.is_none_or(|title| title == task.work.title())
+                && self.detail_fits(filter, task)
+            {
                 tasks.push(self.status(number, task));
             }
         }
         DaemonAnswer::Tasks { tasks, next: None, past }
+    }
+
+    fn detail_fits(self, filter: &TaskFilter, task: &Task) -> bool {
+        let node_fits = |node: &String| task.node().is_some_and(|it| self.0.name_of(it) == *node);
+        let was_active = |since_ms: u64| {
+            task.started_ms().is_some()
+                && task.ended_ms().is_none_or(|ended_ms| since_ms <= ended_ms)
+        };
+        filter.node.as_ref().is_none_or(node_fits) && filter.active_since_ms.is_none_or(was_active)
     }
 
     pub(super) fn status(self, number: u64, task: &Task) -> TaskStatus {
@@ -200,6 +211,11 @@ impl TaskView<'_> {
         let is_since = array.stopped_ms? <= task.ended_ms()?;
         is_since.then_some(array)
     }
+}
+
+/// Returns whether a filter asks for nothing that is unknown of tasks that ended long ago.
+fn has_no_detail(filter: &TaskFilter) -> bool {
+    filter.title.is_none() && filter.node.is_none() && filter.active_since_ms.is_none()
 }
 
 /// Sentence about a task that was canceled with its array.

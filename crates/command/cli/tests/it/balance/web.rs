@@ -1,10 +1,9 @@
 //! Tests of a daemon's page, in a browser and by hand.
 
+use super::browser::Browser;
 use super::daemon::TestCluster;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Fetches a page.
 #[track_caller]
@@ -19,47 +18,67 @@ pub(super) fn get(address: &str) -> String {
     answer
 }
 
-/// Document of a page after its scripts ran for a while.
+/// Sends an order to a page, with these lines in its head.
 #[track_caller]
-fn document(address: &str, profile: &std::path::Path) -> String {
-    let mut browser = Command::new("chromium");
-    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]);
-    browser.args(["--no-first-run", "--disable-background-networking", "--disable-extensions"]);
-    browser.args(["--virtual-time-budget=5000", "--dump-dom"]);
-    browser.arg(format!("--user-data-dir={}", profile.display())).arg(address);
-    let browser = browser.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut browser = browser.spawn().expect("`chromium`: install it with `scripts/setup.sh test`");
-    let mut output = browser.stdout.take().expect("it is piped");
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        output.read_to_string(&mut text).map(|_| text)
-    });
-    let until = Instant::now() + Duration::from_secs(120);
-    while !reader.is_finished() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    // The browser may have ended by itself, which is no failure.
-    browser.kill().ok();
-    browser.wait().expect("it is ours");
-    reader.join().expect("it reads").expect("text")
+fn post(address: &str, lines: &[&str], body: &str) -> String {
+    let (host, path) = address.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let (lines, n_bytes) = (lines.join("\r\n"), body.len());
+    let head =
+        format!("POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {n_bytes}\r\n{lines}");
+    stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
 }
 
+/// On a phone's width, with clicks on its buttons.
 #[test]
-fn a_browser_follows_what_happens() {
+fn a_browser_follows_what_happens_and_orders() {
     let cluster = TestCluster::new();
     let node = cluster.start("alpha", &["--web"]);
+    node.run(&["submit", "--wait", "--", "sh", "-c", "echo broken >&2; exit 3"]);
     let evil = "<img src=x onerror=document.documentElement.dataset.errors='owned'>";
     node.said(&["submit", "--array", "1-5", "--name", evil, "--", "sleep", "1000"]);
     let address = node.said(&["nodes", "--web"]);
     node.wait("it was looked at", |_| get(&address).contains("\"n_running\":2"));
-    let document = document(address.trim(), &cluster.path("profile"));
-    let updates = document.split("data-updates=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let updates: u32 = updates.unwrap_or_default().parse().unwrap_or(0);
-    assert!(2 <= updates, "it asked for news: {updates}\n{document}");
-    assert!(document.contains("data-errors=\"\""), "{document}");
-    assert!(!document.contains("data-trouble"), "{document}");
-    assert!(document.contains("<tr data-node=\"alpha\">"), "{document}");
-    assert_eq!(document.matches("<tr data-task=\"alpha.").count(), 5, "{document}");
+    let mut browser = Browser::open(address.trim(), 380, &cluster.path(""));
+    browser.wait("2 <= document.documentElement.dataset.updates");
+    browser.wait("2 <= document.documentElement.dataset.lists");
+    for expression in [
+        "document.documentElement.dataset.errors === ''",
+        "document.documentElement.dataset.trouble === undefined",
+        "document.querySelector('tr[data-node=alpha]')",
+        "document.querySelectorAll('tr[data-task]').length === 5",
+        "document.getElementById('gantt-frame').dataset.bars === '3'",
+        "document.querySelector('rect.failed[data-bar=\"alpha.1\"]')",
+        "document.querySelector('tr[data-submission=\"alpha.2-6\"]')",
+        // The chart began with what the daemon had kept.
+        "1 < document.querySelector('.course .queued').getAttribute('d').split(' ').length",
+        "document.documentElement.scrollWidth <= 380",
+    ] {
+        browser.wait(expression);
+    }
+    let cancel = "[data-cancel=\"alpha.2-6\"]";
+    browser.click(cancel);
+    browser.click("#confirm-no");
+    browser.click(cancel);
+    browser.wait("document.getElementById('confirm-question').textContent.includes('5 tasks')");
+    assert_eq!(node.n_running(), 2, "it is not canceled before it is confirmed");
+    browser.click("#confirm-yes");
+    browser.wait(
+        "document.getElementById('notice').textContent.includes('5 tasks of alpha.2-6 canceled')",
+    );
+    node.wait("nothing runs", |node| node.n_running() == 0);
+    browser.click("[data-rerun=\"alpha.1\"]");
+    browser.click("#confirm-yes");
+    node.wait("it ran again", |node| {
+        node.lines(&["tasks", "--failed", "--json"]).iter().any(|task| task["task"] == "alpha.7")
+    });
+    browser.value("location.hash = 'task=alpha.7'");
+    browser.wait("document.querySelector('#task pre')?.textContent === 'broken\\n'");
+    browser.wait("document.documentElement.scrollWidth <= 380");
+    assert_eq!(browser.value("document.documentElement.dataset.errors"), "");
 }
 
 #[test]
@@ -86,6 +105,19 @@ fn pages_are_for_who_has_the_key() {
     let state = get(&format!("{base}state.json?{key}&after={after}"));
     assert!(state.contains("\"history\":[]"), "{state}");
     assert!(get(&format!("{base}other?{key}")).starts_with("HTTP/1.1 404"));
+    // What changes something needs the key in the head, and an order that makes sense.
+    let (order, kind) = (r#"{"tasks":"alpha.1"}"#, "Content-Type: application/json");
+    let bearer = format!("Authorization: Bearer {}", key.trim_start_matches("key="));
+    let check = |path: &str, lines: &[&str], body: &str, status: &str| {
+        let said = post(&format!("{base}{path}"), lines, body);
+        assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {said}");
+    };
+    assert!(get(&format!("{base}cancel?{key}&tasks=alpha.1")).starts_with("HTTP/1.1 404"));
+    check(&format!("cancel?{key}"), &[kind], order, "401");
+    check("cancel", &[kind, &bearer, "Origin: http://elsewhere"], order, "403");
+    check("cancel", &[kind, &bearer], order, "409");
+    check("cancel", &[kind, &bearer], r#"{"tasks":"*"}"#, "400");
+    check("state.json", &[kind, &bearer], order, "404");
 }
 
 #[test]

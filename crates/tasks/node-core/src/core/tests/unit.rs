@@ -5,6 +5,7 @@ mod asking;
 mod failing;
 mod kept;
 mod lost;
+mod progress;
 mod rerun;
 mod uncertain;
 mod wishes;

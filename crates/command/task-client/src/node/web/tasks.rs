@@ -1,0 +1,242 @@
+//! Data of the pages about tasks: submissions, lists, tasks that were active lately, and single ones.
+
+use super::error::SiteError;
+use crate::requests::{now_ms, other};
+use node_daemon::client_socket::{Client, ClientError};
+use node_daemon::web::PageRequest;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use task_api::{
+    ClientRequest, DaemonAnswer, EndedTask, Explanation, SubmissionStatus, TaskFilter, TaskName,
+    TaskState, TaskStatus,
+};
+
+/// Most submissions that are shown: the newest ones.
+const N_SUBMISSIONS_MAX: usize = 200;
+/// Most tasks of a page of the list.
+const N_LISTED_MAX: u32 = 200;
+/// Most tasks in each state of those that have not ended.
+const N_OPEN_MAX: u32 = 100;
+/// State in the address that stands for all tasks that have not ended.
+const OPEN: &str = "open";
+/// Most tasks that are shown over time: the newest ones.
+const N_ACTIVE_MAX: usize = 2_000;
+/// Most tasks that are asked for at once.
+const N_AT_ONCE: u32 = 1_000;
+
+/// Submissions of a node with their progress, oldest first.
+pub(super) fn submissions(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
+    let home = request.value("home");
+    let (mut all, mut n_left_out) = (Vec::<SubmissionStatus>::new(), 0);
+    let mut after = None;
+    loop {
+        let question = ClientRequest::Submissions { home: home.clone(), after };
+        let (page, next) = match client.ask(&question)? {
+            DaemonAnswer::Submissions { submissions, next } => (submissions, next),
+            answer => return Err(other(answer).into()),
+        };
+        for one in page {
+            if !all.last_mut().is_some_and(|last| last.join(&one)) {
+                all.push(one);
+            }
+        }
+        let n_excess = all.len().saturating_sub(N_SUBMISSIONS_MAX);
+        n_left_out += n_excess;
+        all.drain(..n_excess);
+        match next {
+            Some(_) => after = next,
+            None => break,
+        }
+    }
+    let now_ms = now_ms();
+    let submissions = all.iter().map(|one| submission(one, now_ms)).collect::<Vec<_>>();
+    Ok(json!({"at_ms": now_ms, "submissions": submissions, "n_left_out": n_left_out}))
+}
+
+fn submission(one: &SubmissionStatus, now_ms: u64) -> Value {
+    json!({
+        "tasks": one.tasks,
+        "n_tasks": one.n_open() + one.n_ended(),
+        "title": one.title,
+        "is_array": one.is_array,
+        "submitted_ms": one.submitted_ms,
+        "n_waiting": one.n_waiting,
+        "n_running": one.n_running,
+        "n_succeeded": one.n_succeeded,
+        "n_failed": one.n_failed,
+        "n_canceled": one.n_canceled,
+        "n_again": one.n_again,
+        "first_started_ms": one.first_started_ms,
+        "last_ended_ms": one.last_ended_ms,
+        "left_ms": one.left_ms(now_ms),
+        "durations_ms": [one.durations.quantile_ms(0.5), one.durations.quantile_ms(0.9)],
+    })
+}
+
+/// A page of the tasks that a filter selects.
+pub(super) fn tasks(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
+    if request.value("state").as_deref() == Some(OPEN) {
+        return open(client, request);
+    }
+    let after = request.value("after").and_then(|text| text.parse().ok());
+    let (mut tasks, next) = page(client, &filter(request)?, after, N_LISTED_MAX)?;
+    tasks.truncate(N_LISTED_MAX as usize);
+    Ok(json!({"at_ms": now_ms(), "tasks": tasks, "next": next}))
+}
+
+/// Some of the tasks that have not ended: those that run first.
+fn open(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
+    let all = filter(request)?;
+    let mut tasks = Vec::new();
+    for state in [TaskState::Running, TaskState::Leased, TaskState::Queued] {
+        let filter = TaskFilter { state: Some(state), ..all.clone() };
+        tasks.extend(page(client, &filter, None, N_OPEN_MAX)?.0);
+    }
+    Ok(json!({"at_ms": now_ms(), "tasks": tasks, "next": null}))
+}
+
+/// Tasks that were started, and ran after a moment; the newest ones.
+pub(super) fn active(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
+    let since_ms = request.value("since").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let filter = TaskFilter { active_since_ms: Some(since_ms), ..filter(request)? };
+    let (mut all, mut n_left_out, mut after) = (Vec::new(), 0, None);
+    loop {
+        let (tasks, next) = page(client, &filter, after, N_AT_ONCE)?;
+        all.extend(tasks);
+        if 2 * N_ACTIVE_MAX < all.len() || next.is_none() {
+            n_left_out += keep_newest(&mut all);
+        }
+        match next {
+            Some(_) => after = next,
+            None => break,
+        }
+    }
+    Ok(json!({"at_ms": now_ms(), "tasks": all, "n_left_out": n_left_out}))
+}
+
+/// Removes the tasks that were started first; returns how many.
+fn keep_newest(tasks: &mut Vec<TaskStatus>) -> usize {
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.started_ms));
+    let n_excess = tasks.len().saturating_sub(N_ACTIVE_MAX);
+    tasks.truncate(N_ACTIVE_MAX);
+    n_excess
+}
+
+fn page(
+    client: &mut Client,
+    filter: &TaskFilter,
+    after: Option<u64>,
+    n_max: u32,
+) -> Result<(Vec<TaskStatus>, Option<u64>), ClientError> {
+    let question = ClientRequest::Tasks { filter: filter.clone(), after, n_max };
+    match client.ask(&question)? {
+        DaemonAnswer::Tasks { tasks, next, .. } => Ok((tasks, next)),
+        answer => Err(other(answer)),
+    }
+}
+
+/// Filter that the address describes.
+fn filter(request: &PageRequest) -> Result<TaskFilter, SiteError> {
+    let state = request.value("state").filter(|state| state != OPEN);
+    let outcome = state.as_deref().and_then(word);
+    let filter = TaskFilter {
+        home: request.value("home"),
+        state: state.as_deref().and_then(word),
+        outcome,
+        title: request.value("title"),
+        node: request.value("node"),
+        ..TaskFilter::default()
+    };
+    if state.is_some() && filter.state.is_none() && outcome.is_none() {
+        return Err(SiteError::Value("there is no such state"));
+    }
+    let tasks = request.value("tasks").map(|text| text.parse()).transpose();
+    let tasks =
+        tasks.map_err(|_| SiteError::Value("`tasks` is `NODE.NUMBER` or `NODE.FIRST-LAST`"))?;
+    Ok(TaskFilter { tasks, ..filter })
+}
+
+/// Value that is written as a word.
+fn word<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_value(Value::String(text.to_owned())).ok()
+}
+
+/// A task: why it is where it is, what happened to it, and what it wrote.
+pub(super) fn task(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
+    let name = request.value("task").and_then(|text| text.parse::<TaskName>().ok());
+    let name = name.ok_or(SiteError::Value("`task` is `NODE.NUMBER`"))?;
+    let explained = match client.ask(&ClientRequest::Explain { task: name.clone() })? {
+        DaemonAnswer::Explained { explanation } => explanation,
+        answer => return Err(other(answer).into()),
+    };
+    let ended = match client.ask(&ClientRequest::Result { task: name })? {
+        DaemonAnswer::Ended { tasks, .. } => tasks.into_iter().next(),
+        answer => return Err(other(answer).into()),
+    };
+    let Explanation { status, steps, n_dropped_steps, because, .. } = *explained;
+    let words = |at: usize| steps.get(at).map(|step| step.what.to_string());
+    let steps = (0..steps.len()).map(|at| json!({"at_ms": steps[at].at_ms, "what": words(at)}));
+    Ok(json!({
+        "at_ms": now_ms(),
+        "status": status,
+        "because": because,
+        "steps": steps.collect::<Vec<_>>(),
+        "n_dropped_steps": n_dropped_steps,
+        "output": ended.as_ref().map(output),
+    }))
+}
+
+/// Output of a task as text.
+fn output(ended: &EndedTask) -> Value {
+    let Some(output) = &ended.output else { return Value::Null };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    json!({
+        "stdout": text(&output.stdout.0),
+        "stderr": text(&output.stderr.0),
+        "n_dropped_bytes": output.n_dropped_bytes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use task_api::OutcomeFilter;
+
+    #[test]
+    fn a_filter_is_read_from_the_address() {
+        let of = |query: &str| filter(&PageRequest::new("/tasks.json", query));
+        let found =
+            of("state=running&title=my%20sweep&tasks=alpha.3-9&home=&node=beta").ok().unwrap();
+        let expected = TaskFilter {
+            state: Some(TaskState::Running),
+            title: Some("my sweep".to_owned()),
+            tasks: "alpha.3-9".parse().ok(),
+            node: Some("beta".to_owned()),
+            ..TaskFilter::default()
+        };
+        assert_eq!(found, expected);
+        assert_eq!(of("state=failed").ok().unwrap().outcome, Some(OutcomeFilter::Failed));
+        assert!(of("state=nonsense").is_err() && of("tasks=x").is_err());
+        assert_eq!(of("").ok().unwrap(), TaskFilter::default());
+    }
+
+    #[test]
+    fn of_many_active_tasks_the_newest_are_kept() {
+        let task = |number: u64| TaskStatus {
+            task: TaskName { home: "alpha".to_owned(), number },
+            title: String::new(),
+            array_index: None,
+            state: TaskState::Running,
+            node: None,
+            instance: 1,
+            submitted_ms: 0,
+            started_ms: Some(number),
+            ended_ms: None,
+            outcome: None,
+            why: None,
+        };
+        let mut tasks = (0..2_500).map(task).collect::<Vec<_>>();
+        assert_eq!(keep_newest(&mut tasks), 500);
+        assert_eq!((tasks[0].started_ms, tasks.len()), (Some(2_499), N_ACTIVE_MAX));
+    }
+}
