@@ -10,6 +10,7 @@
 extern crate user_io;
 
 pub mod cancel;
+mod cluster_key;
 pub mod explain;
 pub mod hold;
 pub mod jobs;

@@ -1,25 +1,32 @@
-//! Finds the folder of a daemon of this node.
+//! Finds a daemon: the folder of one on this machine, or the address of one on another.
 
+use crate::cluster_key;
 use anyhow::Context;
 use clap::Args;
-use node_daemon::client_socket::{SOCKET, default_state};
+use node_daemon::client_socket::{Client, ClientError, SOCKET, default_state};
+use node_daemon::members::PORT;
 use std::env;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use user_io::exit::Refused;
 
 /// Variable in which users name a daemon that has a folder of its own.
 const VARIABLE: &str = "SINTONIA_NODE";
 /// Variable in which a task finds the daemon of the node that it runs on.
 const OF_TASK: &str = "SINTONIA_KEEPER";
 
-/// Option for the daemon that is asked.
+/// Options for the daemon that is asked.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NodeOption {
-    /// Folder of the daemon's state, or its socket; by default the one that `SINTONIA_NODE` names, in a task that of
-    /// the node it runs on, else `sintonia/HOST` in `$XDG_STATE_HOME` or `~/.local/state`
-    #[arg(long, value_name = "DIR")]
+    /// Folder of the daemon's state, or its socket, or the address of a daemon on another host; by default the one that
+    /// `SINTONIA_NODE` names, in a task that of the node it runs on, else `sintonia/HOST` in `$XDG_STATE_HOME` or
+    /// `~/.local/state`
+    #[arg(long, value_name = "DIR|HOST[:PORT]")]
     node: Option<PathBuf>,
+    /// With an address: file of the cluster's key; by default `sintonia/node.key` in `$XDG_CONFIG_HOME` or `~/.config`
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
 }
 
 /// Option for the daemon that is started or stopped.
@@ -33,33 +40,61 @@ pub(crate) struct StateOption {
 /// Location of a daemon.
 #[derive(Clone, Debug)]
 pub(crate) struct DaemonLocation {
-    /// Path that an option or a variable names.
+    /// Path or address that an option or a variable names.
     path: Option<PathBuf>,
+    /// File of the key for a daemon on another host.
+    key: Option<PathBuf>,
 }
 
 impl NodeOption {
+    /// Location of the daemon that the option names.
+    pub(crate) fn named(&self) -> Option<DaemonLocation> {
+        let path = self.node.clone()?;
+        Some(DaemonLocation { path: Some(path), key: self.key.clone() })
+    }
+
     /// Location of the daemon that is asked.
     pub(crate) fn location(&self) -> DaemonLocation {
         let from_variables = || variable(VARIABLE).or_else(|| variable(OF_TASK));
-        DaemonLocation { path: self.node.clone().or_else(from_variables) }
+        let path = self.node.clone().or_else(from_variables);
+        DaemonLocation { path, key: self.key.clone() }
     }
 }
 
 impl StateOption {
     /// Location of a daemon that is started.
     pub(crate) fn location(&self) -> DaemonLocation {
-        DaemonLocation { path: self.state.clone() }
+        DaemonLocation { path: self.state.clone(), key: None }
     }
 
     /// Location of a daemon that runs.
     pub(crate) fn running(&self) -> DaemonLocation {
-        DaemonLocation { path: self.state.clone().or_else(|| variable(VARIABLE)) }
+        DaemonLocation { path: self.state.clone().or_else(|| variable(VARIABLE)), key: None }
     }
 }
 
 impl DaemonLocation {
+    /// Connects to the daemon.
+    pub(crate) fn connect(&self) -> anyhow::Result<Result<Client, ClientError>> {
+        Ok(match self.address() {
+            Some(address) => Client::connect_to(&address, &cluster_key::read(self.key.as_deref())?),
+            None => Client::connect(&self.folder()?.join(SOCKET)),
+        })
+    }
+
+    /// Address of a daemon on another host: what is named, if it is no path.
+    pub(crate) fn address(&self) -> Option<String> {
+        let path = self.path.as_deref()?;
+        let text = path.to_str().filter(|text| !text.contains('/') && !path.exists())?;
+        host_list::peer_address(text, PORT)
+    }
+
     /// Folder of the daemon's state.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
+        if let Some(address) = self.address() {
+            let why = format!("`{address}` is a daemon on another host: run this command there");
+            return Err(Refused.because(why).into());
+        }
         let Some(path) = &self.path else {
             // Nodes may share a home, so the folder is named after the node.
             let node = own_name(|name| env::var(name).ok());
@@ -72,21 +107,20 @@ impl DaemonLocation {
         Ok(if is_socket { path.with_file_name("") } else { path })
     }
 
-    /// Socket at which the daemon accepts clients.
-    pub(crate) fn socket(&self) -> anyhow::Result<PathBuf> {
-        Ok(self.folder()?.join(SOCKET))
-    }
-
-    /// Option behind a command that names the same daemon, to be shown to users.
+    /// Options behind a command that name the same daemon, to be shown to users.
     pub(crate) fn words(&self, option: &str) -> String {
-        let path = self.path.as_deref();
-        path.map_or_else(String::new, |path| format!(" {option} {}", shell_quoted(path)))
+        let word = |option: &str, path: &Path| format!(" {option} {}", shell_quoted(path));
+        let path = self.path.as_deref().map(|path| word(option, path));
+        let key = self.key.as_deref().map(|key| word("--key", key));
+        [path, key].into_iter().flatten().collect()
     }
 }
 
-fn shell_quoted(path: &Path) -> String {
+/// Path as one word of a shell's command line.
+pub(crate) fn shell_quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte));
+    let is_plain =
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.:".contains(&byte));
     if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
@@ -130,6 +164,21 @@ mod tests {
         check(&[("MPI_LOCALRANKID", "0"), ("MPI_LOCALNRANKS", "1")], "");
         check(&[("MPI_LOCALRANKID", "2"), ("MPI_LOCALNRANKS", "3")], "-2");
         check(&[("OMPI_COMM_WORLD_LOCAL_RANK", "0"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "2")], "-0");
+    }
+
+    #[test]
+    fn what_is_no_path_is_an_address() {
+        let check = |text: &str, expected: Option<&str>| {
+            let location = DaemonLocation { path: Some(text.into()), key: None };
+            assert_eq!(location.address().as_deref(), expected, "{text}");
+        };
+        check("node1", Some("node1:7411"));
+        check("node1:99", Some("node1:99"));
+        check("[::1]:99", Some("[::1]:99"));
+        check("./node1", None);
+        check("/tmp", None);
+        check("src", None);
+        check("node1:x", None);
     }
 
     #[test]

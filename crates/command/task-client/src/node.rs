@@ -1,13 +1,16 @@
 //! `sintonia node`: starts and stops the daemon of a node, and makes the key of a cluster.
 
+mod auto;
+mod deploy;
 mod key;
+mod leave;
 mod log;
 mod network;
 mod options;
 mod start;
 pub(crate) mod web;
 
-use crate::location::StateOption;
+use crate::location::{NodeOption, StateOption};
 use crate::requests::{Daemon, unexpected};
 use clap::{Args, Subcommand};
 use display::units::plural;
@@ -24,6 +27,8 @@ Examples:
   sintonia node start --background --key ~/cluster.key --peers nodes.txt
   srun sintonia node start --slurm --key ~/cluster.key
   sintonia node start                                    this machine alone, until Ctrl-C
+  sintonia node auto --slurm --max 20 --idle 5m          Slurm jobs with daemons when tasks wait
+  sintonia node deploy 'node[1-4]'                       daemons on other hosts, over ssh
   sintonia node stop";
 
 /// Share out independent commands over nodes: the daemon of a node
@@ -41,6 +46,8 @@ pub struct Options {
 enum NodeSubcommand {
     Start(Box<options::StartOptions>),
     Stop(StopOptions),
+    Auto(Box<auto::AutoOptions>),
+    Deploy(Box<deploy::DeployOptions>),
     Key(key::KeyOptions),
     #[command(hide = true)]
     Keeper(KeeperOptions),
@@ -49,10 +56,12 @@ enum NodeSubcommand {
 }
 
 /// Starts or stops a daemon, or makes a key; also runs the processes beside a daemon.
-pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
+pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     match &options.subcommand {
         NodeSubcommand::Start(options) => start::start(options),
         NodeSubcommand::Stop(options) => stop(options),
+        NodeSubcommand::Auto(options) => auto::run(options, terminal),
+        NodeSubcommand::Deploy(options) => deploy::deploy(options),
         NodeSubcommand::Key(options) => key::make(options),
         NodeSubcommand::Keeper(options) => serve_keeper(options),
         NodeSubcommand::Guard(options) => guard_keeper(options),
@@ -63,6 +72,7 @@ const STOP_EXAMPLES: &str = "\
 Examples:
   sintonia node stop                waits for the tasks that run here
   sintonia node stop --now          ends them: those of other nodes run elsewhere
+  sintonia node stop --node node2   the daemon on another host
 
 Tasks that were submitted to this node and wait stay in its journal, and run when it is started again.
 Exit codes: 0 the daemon has ended; 108 none answers.";
@@ -76,11 +86,14 @@ struct StopOptions {
     now: bool,
     #[command(flatten)]
     state: StateOption,
+    #[command(flatten)]
+    node: NodeOption,
 }
 
 /// Stops the daemon, and waits until it has ended.
 fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
-    let mut daemon = Daemon::connect(options.state.running())?;
+    let named = options.node.named();
+    let mut daemon = Daemon::connect(named.unwrap_or_else(|| options.state.running()))?;
     match daemon.ask(&ClientRequest::Stop { now: options.now })? {
         DaemonAnswer::Stopping { n_running: 0 } => {}
         DaemonAnswer::Stopping { n_running } if options.now => {

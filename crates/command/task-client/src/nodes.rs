@@ -72,8 +72,8 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 }
 
 fn web(location: &DaemonLocation) -> anyhow::Result<String> {
-    Daemon::connect(location.clone())?;
     let folder = location.folder()?;
+    Daemon::connect(location.clone())?;
     crate::node::web::address(&folder).ok_or_else(|| {
         let words = location.words("--state");
         let why =
@@ -143,8 +143,8 @@ fn poll(
     client: Option<Client>,
     location: &DaemonLocation,
 ) -> Result<(Client, Vec<NodeStatus>, Queues), ClientError> {
-    let socket = || location.socket().map_err(|error| requests::refused(&error));
-    let mut client = client.map_or_else(|| Client::connect(&socket()?), Ok)?;
+    let connect = || location.connect().map_err(|error| requests::refused(&error))?;
+    let mut client = client.map_or_else(connect, Ok)?;
     let (nodes, queues) = (nodes(&mut client)?, requests::queues(&mut client)?);
     Ok((client, nodes, queues))
 }

@@ -3,7 +3,9 @@
 use crate::location::DaemonLocation;
 use node_daemon::client_socket::{Client, ClientError};
 use report::balance::Queues;
+use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use task_api::{
     ClientRequest, DaemonAnswer, HistorySample, NodeStatus, OutcomeSummary, Presence, TaskFilter,
@@ -23,8 +25,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Connects to the daemon.
     pub(crate) fn connect(location: DaemonLocation) -> anyhow::Result<Self> {
-        let client = Client::connect(&location.socket()?);
-        let client = client.map_err(|error| failure(error, &location))?;
+        let client = location.connect()?.map_err(|error| failure(error, &location))?;
         Ok(Self { client, location })
     }
 
@@ -87,12 +88,33 @@ pub(crate) fn failure(error: ClientError, location: &DaemonLocation) -> anyhow::
             )
         }
         ClientError::NoDaemon { socket, .. } => format!(
-            "no daemon listens at `{}`: start one with `sintonia node start --background{words}`",
-            socket.display()
+            "no daemon listens at `{}`: start one with `sintonia node start --background{words}`{}",
+            socket.display(),
+            elsewhere(&socket)
         ),
         other => other.to_string(),
     };
     NoDaemon.because(why).into()
+}
+
+/// File in a daemon's folder that holds the address by which other nodes reach it.
+pub(crate) const ADDRESS_FILE: &str = "address";
+/// Most daemons that are named to the user.
+const N_NAMED_MAX: usize = 3;
+
+/// Part of a sentence that names daemons of other hosts whose folders lie beside that of a socket, as in a shared home.
+fn elsewhere(socket: &Path) -> String {
+    let beside = socket.parent().and_then(Path::parent).map(fs::read_dir);
+    let folders = beside.into_iter().flatten().flatten().flatten();
+    let address = |folder: DirEntry| fs::read_to_string(folder.path().join(ADDRESS_FILE)).ok();
+    let mut found: Vec<_> = folders.filter_map(address).collect();
+    found.sort();
+    found.truncate(N_NAMED_MAX);
+    let options = found.iter().map(|address| format!("`--node {}`", address.trim()));
+    match options.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        options => format!(", or ask one on another host: {options}"),
+    }
 }
 
 /// Some tasks of this node that are not over.

@@ -3,7 +3,7 @@
 //! # Not here
 //! Commands that are ended by signals to their group or to us (`cli`), and those of tests (`launch`).
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -49,7 +49,34 @@ impl EndedCommand {
 /// If it does not start, or does not end in time.
 pub fn run(command: &mut Command, limit: Duration) -> Result<EndedCommand, CommandError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().map_err(CommandError::Start)?;
+    answer(child, limit)
+}
+
+/// Runs a command that reads `input`. After `limit` it is killed.
+///
+/// # Errors
+/// If it does not start, or does not end in time. One that ends before it has read everything is no error.
+pub fn run_with_input(
+    command: &mut Command,
+    input: Vec<u8>,
+    limit: Duration,
+) -> Result<EndedCommand, CommandError> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(CommandError::Start)?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // In a thread of its own: the command may wait for us to read what it writes.
+        let writer = thread::Builder::new().name("input".to_owned());
+        let writer = writer.spawn(move || pipe.write_all(&input).unwrap_or_default());
+        if let Err(error) = writer {
+            child.kill().and_then(|()| child.wait()).ok();
+            return Err(CommandError::Read(error));
+        }
+    }
+    answer(child, limit)
+}
+
+fn answer(mut child: Child, limit: Duration) -> Result<EndedCommand, CommandError> {
     // Both pipes are read meanwhile: a long output would fill one, and the command would wait.
     let readers =
         reader(child.stdout.take()).and_then(|output| Ok((output, reader(child.stderr.take())?)));
@@ -104,6 +131,18 @@ mod tests {
         let ended = long.unwrap();
         assert_eq!((ended.status.code(), ended.output.len()), (Some(3), 200_000));
         assert_eq!(ended.complaint(), "last");
+    }
+
+    #[test]
+    fn a_command_gets_its_input_however_much_it_reads() {
+        let with = |script: &str, input: &str| {
+            let mut command = Command::new("sh");
+            let input = input.as_bytes().to_vec();
+            run_with_input(command.args(["-c", script]), input, Duration::from_secs(60)).unwrap()
+        };
+        assert_eq!(with("cat", &"x".repeat(200_000)).output.len(), 200_000);
+        assert_eq!(with("read line; echo $line", &"ab\n".repeat(100_000)).output, "ab\n");
+        assert!(with("exit 0", &"x".repeat(200_000)).status.success());
     }
 
     #[test]

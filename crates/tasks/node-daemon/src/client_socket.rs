@@ -17,6 +17,7 @@ mod message;
 mod session;
 
 use crate::LOCK_LINGERS;
+use crate::links::LinkError;
 use crate::lock;
 pub use client::Client;
 use files::{Lock, LockError};
@@ -264,6 +265,9 @@ pub enum ClientError {
         /// Error of the system.
         source: io::Error,
     },
+    /// The daemon on another host cannot be reached.
+    #[error(transparent)]
+    Unreachable(#[from] LinkError),
     /// The daemon ended, or was killed.
     #[error(
         "the daemon ended before it answered; tasks that it had named are safe and run when it is started again"

@@ -1,4 +1,5 @@
-//! Links between nodes: encrypted, one for each pair, restored when they break.
+//! Links between nodes: encrypted, one for each pair, restored when they break; and clients on other hosts, which are
+//! passed on to the client socket.
 //!
 //! A peer without the key of the cluster learns nothing: the first message of a connection already proves the key
 //! (Noise `NNpsk0`). Each link has a reading and a writing thread; each address that is to be reached has a dialing
@@ -20,16 +21,19 @@ mod handshake;
 mod key;
 mod link;
 mod message_stream;
+mod remote_client;
 mod table;
 
-use channel::{AcceptedConnection, Acceptor, StrangerLimits, Unauthenticated};
+use channel::{AcceptedConnection, Acceptor, DeadlineStream, StrangerLimits, Unauthenticated};
 pub use error::{LinkError, Refusal, SendError};
-use handshake::HandshakeSide;
 pub use handshake::Hello;
+use handshake::{Caller, HandshakeSide};
 pub use key::{ClusterKey, KeyError};
 use node_core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
+pub use remote_client::connect as connect_client;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use table::Common;
@@ -61,6 +65,9 @@ pub struct LinkOptions {
     pub n_handshakes_max: usize,
     /// Most of these from one address.
     pub n_handshakes_per_address_max: usize,
+    /// Client socket of this node, to which clients on other hosts that prove the key are passed on; `None` refuses
+    /// them.
+    pub clients_at: Option<PathBuf>,
 }
 
 impl Default for LinkOptions {
@@ -78,6 +85,7 @@ impl Default for LinkOptions {
             queued_bytes_max: 16 << 20,
             n_handshakes_max: 128,
             n_handshakes_per_address_max: 96,
+            clients_at: None,
         }
     }
 }
@@ -218,8 +226,17 @@ fn name(address: IpAddr) -> String {
 }
 
 fn answer(common: &Arc<Common>, accepted: AcceptedConnection, peer: &str) -> Result<(), LinkError> {
+    let within = common.options.handshake_timeout;
+    let mut deadline_stream = DeadlineStream::new(&accepted.stream, within);
+    let caller = Caller::read(&mut deadline_stream, peer, within)?;
+    accepted.slot.mark_plausible();
+    if caller == Caller::Client {
+        let stranger = (deadline_stream, accepted.slot);
+        return remote_client::answer(common, &accepted.stream, stranger, peer);
+    }
     let side = HandshakeSide { me: &common.me, key: &common.key, options: &common.options, peer };
-    let result = side.answer(&accepted.stream, accepted.slot, |hello| common.judge(hello, false));
+    let judge = |hello: &Hello| common.judge(hello, false);
+    let result = side.answer(&accepted.stream, deadline_stream, accepted.slot, judge);
     match result.and_then(|result| link::run(common, &accepted.stream, result, false)) {
         // Usual when both nodes dial.
         Err(LinkError::NotTaken { refusal: Refusal::Linked | Refusal::Itself, .. }) => Ok(()),

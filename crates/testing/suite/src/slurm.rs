@@ -81,6 +81,11 @@ impl Slurm {
         command
     }
 
+    /// Address of this host, at which nodes reach it.
+    pub fn host_address(&self) -> String {
+        self.cluster.host_address()
+    }
+
     /// Number of nodes without a job.
     pub fn n_idle(&self) -> usize {
         let states = self.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);

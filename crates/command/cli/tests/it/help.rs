@@ -10,6 +10,8 @@ fn every_subcommand_explains_itself() {
         "learnt show",
         "learnt forget",
         "node start",
+        "node auto",
+        "node deploy",
         "node stop",
         "node key",
         "simulate balance",

@@ -1,15 +1,15 @@
 //! `sintonia node key`: makes the key of a cluster.
 
+use crate::cluster_key;
 use anyhow::Context;
 use clap::Args;
 use node_daemon::links::{ClusterKey, KeyError};
-use std::env;
 use std::fs::DirBuilder;
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use user_io::exit::{NoDaemon, NotWritten};
+use user_io::exit::NotWritten;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,7 @@ pub(crate) struct KeyOptions {
 
 /// Makes the key, and prints its path.
 pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
-    let path = options.file.clone().map_or_else(default_path, Ok)?;
+    let path = cluster_key::path(options.file.as_deref())?;
     create(&path).context(NotWritten)?;
     writeln!(std::io::stdout(), "{}", path.display()).context(NotWritten)?;
     Ok(ExitCode::SUCCESS)
@@ -37,14 +37,14 @@ pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
 
 /// Reads the key from the named file, or from the default one, which is made if it does not exist.
 pub(super) fn read(file: Option<&Path>) -> anyhow::Result<ClusterKey> {
-    let path = file.map_or_else(default_path, |path| Ok(path.to_owned()))?;
+    let path = cluster_key::path(file)?;
     if file.is_none() && !path.exists() {
         // Another node with the same home may have just made one: then that key is read.
         if let Ok(key) = create(&path) {
             return Ok(key);
         }
     }
-    ClusterKey::read(&path).map_err(|error| NoDaemon.because(error.to_string()).into())
+    cluster_key::read(file)
 }
 
 fn create(path: &Path) -> Result<ClusterKey, KeyError> {
@@ -53,12 +53,4 @@ fn create(path: &Path) -> Result<ClusterKey, KeyError> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).ok();
     }
     ClusterKey::create(path)
-}
-
-fn default_path() -> anyhow::Result<PathBuf> {
-    let variable = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let of_home = || Some(variable("HOME")?.join(".config"));
-    let base = variable("XDG_CONFIG_HOME").or_else(of_home);
-    let base = base.context("there is no `HOME`: name the file of the key")?;
-    Ok(base.join("sintonia/node.key"))
 }

@@ -1,6 +1,7 @@
 //! Options of `sintonia node start`.
 #![allow(rustdoc::broken_intra_doc_links, reason = "help texts have optional parts in brackets")]
 
+use super::leave::LeaveOptions;
 use super::network::NetworkOptions;
 use crate::location::StateOption;
 use crate::submit::wishes::resource;
@@ -58,6 +59,8 @@ pub(crate) struct StartOptions {
     /// `sintonia nodes --web` prints the address with its key
     #[arg(long, value_name = "[ADDRESS:]PORT", num_args = 0..=1, default_missing_value = "0", value_parser = web)]
     pub(super) web: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(super) leave: LeaveOptions,
 }
 
 /// Options for balancing tasks.

@@ -4,20 +4,19 @@ use super::log::Log;
 use super::options::StartOptions;
 use super::{keeper_words, web};
 use crate::location::own_name;
+use crate::requests::ADDRESS_FILE;
 use anyhow::Context;
 use balancing_policies::Policy;
 use node_daemon::capacity::{CapacityOptions, capacity};
 use node_daemon::client_socket::{Client, SOCKET, open_state};
-use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Stopper, Warn};
+use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Warn};
 use node_daemon::measure::{MeasureOptions, measure};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::env;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,11 +41,35 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
     let page = serve_page(options, &folder)?;
     let daemon = Daemon::open(daemon_options(options, network, (&name, &folder)));
     let daemon = daemon.map_err(|error| failed(&error))?;
-    leave_by_signals(daemon.stopper())?;
+    options.leave.watch(&daemon.stopper(), &folder)?;
     say((&name, daemon.address()), &folder, page.as_deref(), options);
-    daemon.run().map_err(|error| failed(&error))?;
+    let address_file = AddressFile::write(&folder, daemon.address());
+    let ended = daemon.run();
+    drop(address_file);
+    ended.map_err(|error| failed(&error))?;
     web::remove_address(&folder);
     Ok(ExitCode::SUCCESS)
+}
+
+/// File by which clients on other hosts that share this home find the daemon; removed when the value is dropped.
+struct AddressFile(PathBuf);
+
+impl AddressFile {
+    fn write(folder: &Path, address: &str) -> Self {
+        let path = folder.join(ADDRESS_FILE);
+        // The file only helps: clients can be told the address.
+        match address {
+            "" => fs::remove_file(&path).ok(),
+            address => files::replace(&path, address.as_bytes()).ok(),
+        };
+        Self(path)
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).ok();
+    }
 }
 
 /// Returns an error if a daemon already serves the folder.
@@ -97,20 +120,6 @@ fn daemon_options(
         capacity: capacity(measurement.n_cores, &told),
         ..Options::new(name, state, measurement, keeper.collect())
     }
-}
-
-/// Makes the first signal wait for the running tasks, and the second one end them.
-fn leave_by_signals(stopper: Stopper) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for (n_before, _) in signals.forever().enumerate() {
-            if n_before == 0 {
-                warn("leaving when the tasks that run here have ended; the next signal ends them");
-            }
-            stopper.stop(0 < n_before);
-        }
-    })?;
-    Ok(())
 }
 
 fn serve_page(options: &StartOptions, folder: &Path) -> anyhow::Result<Option<String>> {

@@ -169,10 +169,9 @@ impl Wait<'_> {
 
     fn connect_again(&self) -> anyhow::Result<Client> {
         eprintln!("sintonia: the daemon ended; waiting for it to come back");
-        let socket = self.location.socket()?;
         let until = Instant::now() + COMES_BACK_WITHIN;
         loop {
-            match Client::connect(&socket) {
+            match self.location.connect()? {
                 Ok(client) => return Ok(client),
                 Err(_) if Instant::now() < until => std::thread::sleep(POLL_INTERVAL),
                 Err(error) => {

@@ -8,6 +8,7 @@ use task_api::{ClientRequest, DaemonAnswer, EndedTask, PROTOCOL_VERSION, Submiss
 
 use super::message::{ANSWERS, MessageError, REQUESTS, read, write};
 use super::{ClientError, SOCKET};
+use crate::links::{ClusterKey, connect_client};
 
 /// Connection to the daemon of this node.
 #[derive(Debug)]
@@ -25,6 +26,19 @@ impl Client {
         let socket = if place.is_dir() { place.join(SOCKET) } else { PathBuf::from(place) };
         let stream = UnixStream::connect(&socket)
             .map_err(|source| ClientError::NoDaemon { socket, source })?;
+        Self::greet(stream)
+    }
+
+    /// Connects to the daemon at `host:port`, which listens there for other nodes, and asks for the node's name. The
+    /// key of its cluster takes the place of the user, whom only the daemon's own machine can tell.
+    ///
+    /// # Errors
+    /// When no daemon with this key listens there, or it is of another version.
+    pub fn connect_to(address: &str, key: &ClusterKey) -> Result<Self, ClientError> {
+        Self::greet(connect_client(address, key)?)
+    }
+
+    fn greet(stream: UnixStream) -> Result<Self, ClientError> {
         let mut client = Self { stream, node: String::new() };
         match client.ask(&ClientRequest::Hello { version: PROTOCOL_VERSION })? {
             DaemonAnswer::Hello { version: PROTOCOL_VERSION, node } => Ok(Self { node, ..client }),

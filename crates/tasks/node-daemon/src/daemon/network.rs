@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use super::{DaemonError, Options, Wake};
+use crate::client_socket::SOCKET;
 use crate::members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation};
 use node_core::interface::CoreEvent;
 
@@ -41,9 +42,10 @@ pub(super) fn start(
     wakes: &SyncSender<Wake>,
 ) -> Result<DaemonStart, DaemonError> {
     let incarnation = next_incarnation(state, unix_ms)?;
-    let Some(settings) = options.network.clone() else {
+    let Some(mut settings) = options.network.clone() else {
         return Ok(DaemonStart { incarnation, address: String::new(), cluster: None });
     };
+    settings.links.clients_at = Some(state.join(SOCKET));
     let cluster_options = ClusterOptions {
         name: options.name.clone(),
         incarnation,

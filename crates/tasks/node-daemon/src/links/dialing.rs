@@ -73,7 +73,7 @@ fn refusal(error: &LinkError) -> Option<&Refusal> {
 }
 
 /// Tries all addresses of the name, together within the time.
-fn connect(address: &str, within: Duration) -> io::Result<TcpStream> {
+pub(super) fn connect(address: &str, within: Duration) -> io::Result<TcpStream> {
     let deadline = Instant::now() + within;
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in address.to_socket_addrs()? {

@@ -17,6 +17,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const MAGIC: &[u8; 8] = b"sintonia";
+/// First bytes of a client on another host.
+pub(super) const CLIENT_MAGIC: &[u8; 8] = b"sntclnt1";
+
+/// Kind of a connection, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// Another node.
+    Node,
+    /// Client on another host.
+    Client,
+}
+
+impl Caller {
+    /// Reads the first bytes of a connection; the error for those of strangers.
+    pub(super) fn read(
+        stream: &mut impl Read,
+        peer: &str,
+        within: Duration,
+    ) -> Result<Self, LinkError> {
+        let mut magic = [0; MAGIC.len()];
+        let read = stream.read_exact(&mut magic).map(|()| magic);
+        match read.as_ref().map(|magic| &magic[..]) {
+            Ok(magic) if magic == MAGIC => Ok(Self::Node),
+            Ok(magic) if magic == CLIENT_MAGIC => Ok(Self::Client),
+            Err(error) if error.kind() != ErrorKind::UnexpectedEof => {
+                Err(ended(peer, within, error.kind().into()))
+            }
+            _ => Err(LinkError::Stranger(peer.to_owned())),
+        }
+    }
+}
 
 /// Connection that may become a link.
 pub(super) struct HandshakeResult {
@@ -61,21 +92,15 @@ impl HandshakeSide<'_> {
         Ok(result)
     }
 
-    /// Runs the dialed node's part; `judge` decides whether the other node is welcome. The other node has a slot
-    /// among strangers until it has proved the key.
+    /// Runs the dialed node's part, after the fixed bytes; `judge` decides whether the other node is welcome. The
+    /// other node has a slot among strangers until it has proved the key.
     pub(super) fn answer(
         &self,
         stream: &Arc<TcpStream>,
+        mut deadline_stream: DeadlineStream<'_>,
         slot: AdmissionSlot,
         judge: impl Fn(&Hello) -> Result<(), Refusal>,
     ) -> Result<HandshakeResult, LinkError> {
-        let mut deadline_stream = DeadlineStream::new(stream, self.options.handshake_timeout);
-        let mut magic = [0; MAGIC.len()];
-        deadline_stream.read_exact(&mut magic).map_err(|source| self.stranger(source))?;
-        if &magic != MAGIC {
-            return Err(LinkError::Stranger(self.peer.to_owned()));
-        }
-        slot.mark_plausible();
         let record = read_record(&mut deadline_stream).map_err(|source| self.stranger(source))?;
         let mut noise = Handshake::answering(MAGIC, self.key.bytes());
         let judged = match self.take(&mut noise, &record)? {

@@ -11,7 +11,9 @@ use crate::{DEADLINE, until};
 use node_core::interface::CoreEvent;
 use node_daemon::client_socket::{
     Client, ClientError, ClientSocket, ClientSocketError, ClientSocketOptions, REQUEST_BYTES_MAX,
+    SOCKET,
 };
+use node_daemon::links::{ClusterKey, Hello, LinkOptions, Links};
 use task_api::{ClientRequest, DaemonAnswer, PROTOCOL_VERSION};
 
 /// A daemon that greets, and answers each [`ClientRequest::Nodes`] with no nodes.
@@ -186,4 +188,36 @@ fn another_user_is_sent_away_although_the_folder_is_open() {
     let said = String::from_utf8_lossy(&sent_away.stdout).into_owned();
     assert!(said.contains("this node belongs to user 0"), "{sent_away:?}");
     assert_eq!(daemon.client_socket.n_clients(), 0);
+}
+
+/// Links of a daemon with this state folder.
+fn links(state: &Path, key: &ClusterKey) -> Links {
+    let clients_at = Some(state.join(SOCKET));
+    let options = LinkOptions { clients_at, ..LinkOptions::default() };
+    let (name, address) = ("alpha".to_owned(), "alpha:1".to_owned());
+    let me = Hello { name, address, incarnation: 1 };
+    let place = "127.0.0.1:0".parse().unwrap();
+    Links::open(place, me, key.clone(), options, Arc::new(|_| ())).unwrap()
+}
+
+#[test]
+fn a_client_on_another_host_needs_the_key_and_is_served_as_others() {
+    let state = state();
+    let served = daemon(state.path(), ClientSocketOptions::default()).unwrap();
+    let key = ClusterKey::of([7; 32]);
+    let links = links(state.path(), &key);
+    let address = links.listens_on().unwrap().to_string();
+    let mut client = Client::connect_to(&address, &key).unwrap();
+    assert_eq!(client.node(), "alpha");
+    for _ in 0..3 {
+        let answer = client.ask(&ClientRequest::Nodes).unwrap();
+        assert!(matches!(answer, DaemonAnswer::Nodes { .. }), "{answer:?}");
+    }
+    let why = Client::connect_to(&address, &ClusterKey::of([8; 32])).unwrap_err().to_string();
+    assert!(why.contains("hung up when it saw this node's key"), "{why}");
+    drop(client);
+    served.gone.recv_timeout(DEADLINE).expect("the daemon knows that the client has gone");
+    let mut client = Client::connect_to(&address, &key).unwrap();
+    drop(served);
+    assert!(matches!(client.next_answer(), Err(ClientError::Ended(_))));
 }

@@ -1,5 +1,6 @@
 //! Tests of daemons that launchers start, and of nodes with a network of their own: commands run where there is room.
 
+mod auto;
 mod guide;
 mod home;
 mod ssh;

@@ -84,7 +84,7 @@ fn the_guides_commands_work_on_three_nodes() {
     let home = Home::of_user();
     let mut session = Session::new(&home);
     let lines = lines_of_the_guide(0);
-    assert_eq!(lines.len(), 11, "the guide has its commands");
+    assert_eq!(lines.len(), 12, "the guide has its commands");
     for (node, line) in lines {
         session.run(cluster.on_node(node), node, &line);
     }
