@@ -36,6 +36,7 @@ pub use job::{JobAccount, JobStatus};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
 pub use node::{NodeCounters, NodeLoadState, NodeResources, NodeStatus, Presence};
 pub use output::{Output, OutputText};
+pub use progress::{HistorySample, SubmissionStatus};
 pub use protocol::{
     ClientRequest, DaemonAnswer, N_SUBMIT_MAX, PROTOCOL_VERSION, RerunSelection, TaskFilter,
 };
@@ -43,6 +44,5 @@ pub use schedule::{Dependency, DependencyKind, Schedule, ScheduleError};
 pub use submission::{
     ArrayIndices, ArrayRange, OUTPUT_BYTES_MAX, Submission, SubmissionError, TaskLimits,
 };
-pub use progress::{HistorySample, SubmissionStatus};
 pub use task::{EndedTask, OutcomeFilter, TaskOutcome, TaskState, TaskStatus};
 pub use usage::Usage;

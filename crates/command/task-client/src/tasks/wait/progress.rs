@@ -5,10 +5,10 @@
 
 use super::tally::Tally;
 use super::{TaskOutput, Wait};
+use crate::location::DaemonLocation;
 use display::bars;
 use display::units::plural;
-use node_daemon::client_socket::{Client, ClientError};
-use std::path::PathBuf;
+use node_daemon::client_socket::Client;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -71,8 +71,8 @@ impl Progress {
         };
         let shown = Arc::new(Mutex::new(shown));
         let is_worth_it = is_shown && 1 < wait.tasks.n_tasks();
-        let socket = wait.location.socket().ok().filter(|_| is_worth_it);
-        let asking = socket.and_then(|socket| ask(socket, wait.tasks.clone(), Arc::clone(&shown)));
+        let location = is_worth_it.then(|| wait.location.clone());
+        let asking = location.and_then(|it| ask(it, wait.tasks.clone(), Arc::clone(&shown)));
         Self { shown, asking }
     }
 
@@ -107,7 +107,11 @@ fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
 }
 
 /// Starts to ask for what runs; returns what ends that. Where no thread can be started, only ends are shown.
-fn ask(socket: PathBuf, tasks: TaskRange, shown: Arc<Mutex<Shown>>) -> Option<mpsc::Sender<()>> {
+fn ask(
+    location: DaemonLocation,
+    tasks: TaskRange,
+    shown: Arc<Mutex<Shown>>,
+) -> Option<mpsc::Sender<()>> {
     let (end, ended) = mpsc::channel();
     let ask = move || {
         let mut client = None;
@@ -115,7 +119,7 @@ fn ask(socket: PathBuf, tasks: TaskRange, shown: Arc<Mutex<Shown>>) -> Option<mp
             let first = lock(&shown).first_open.min(tasks.last);
             let open = TaskRange { first, ..tasks.clone() };
             // After an error, as when the daemon is restarted, the next turn connects again.
-            client = n_running(client, &socket, &open).ok().map(|(client, n_running)| {
+            client = n_running(client, &location, &open).ok().map(|(client, n_running)| {
                 lock(&shown).counts.n_running = n_running;
                 client
             });
@@ -128,10 +132,10 @@ fn ask(socket: PathBuf, tasks: TaskRange, shown: Arc<Mutex<Shown>>) -> Option<mp
 /// Number of these tasks that run.
 fn n_running(
     client: Option<Client>,
-    socket: &std::path::Path,
+    location: &DaemonLocation,
     tasks: &TaskRange,
-) -> Result<(Client, u64), ClientError> {
-    let mut client = client.map_or_else(|| Client::connect(socket), Ok)?;
+) -> anyhow::Result<(Client, u64)> {
+    let mut client = client.map_or_else(|| location.connect(), |client| Ok(Ok(client)))??;
     let mut n_running = 0;
     for state in [TaskState::Running, TaskState::Leased] {
         let (tasks, state) = (Some(tasks.clone()), Some(state));
