@@ -16,9 +16,11 @@
 mod decision;
 mod job;
 mod memory;
+mod node;
 mod rule;
 
 pub use decision::{Action, Decision, Idleness};
 pub use job::{Change, Job, Jobs, Queued, QueuedState, Stage};
 pub use memory::{Failures, Memory};
-pub use rule::{Node, Rule, Snapshot};
+pub use node::Node;
+pub use rule::{Rule, Snapshot};

@@ -1,6 +1,6 @@
 //! What was observed before: how many tasks waited, since when nodes are idle, and which jobs failed.
 
-use crate::rule::{Node, Rule};
+use crate::node::Node;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -45,12 +45,12 @@ impl Memory {
         Self { failures, ..Self::default() }
     }
 
-    /// Takes over the nodes as they are now.
-    pub fn observe(&mut self, nodes: &[Node], rule: &Rule, now_ms: u64) {
+    /// Takes over the nodes as they are now, and forgets what is older than [`crate::Rule::window_ms`].
+    pub fn observe(&mut self, nodes: &[Node], window_ms: u64, now_ms: u64) {
         let n_waiting = nodes.iter().map(|node| node.n_queued).sum();
         let n_ended = nodes.iter().map(|node| node.n_ended).sum();
         self.samples.push_back(Sample { at_ms: now_ms, n_waiting, n_ended });
-        let kept_ms = rule.calm_ms.max(rule.patience_ms).max(RATE_OVER_MS);
+        let kept_ms = window_ms.max(RATE_OVER_MS);
         // One older sample is kept, so that the window is known to be covered.
         while self.samples.get(1).is_some_and(|second| second.at_ms + kept_ms <= now_ms) {
             self.samples.pop_front();

@@ -6,6 +6,7 @@ mod tests;
 use crate::decision::{Action, Decision, Idleness};
 use crate::job::{Job, Jobs, Stage};
 use crate::memory::{Memory, as_f64};
+use crate::node::Node;
 
 /// Rule, and its numbers.
 #[derive(Clone, Debug)]
@@ -32,25 +33,6 @@ pub struct Rule {
     pub leaves_before_ms: u64,
     /// Pause after a job that failed, in ms; it doubles with each further one, up to 64 times that.
     pub pause_ms: u64,
-}
-
-/// Node that is up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Node {
-    /// Name of the node.
-    pub name: String,
-    /// Cores of the node.
-    pub n_cores: u64,
-    /// Tasks that run there.
-    pub n_running: u64,
-    /// Tasks that wait there.
-    pub n_queued: u64,
-    /// Tasks of the node that others hold.
-    pub n_leased: u64,
-    /// Tasks that have ended there.
-    pub n_ended: u64,
-    /// Slot of the job that it belongs to; `None` for nodes that others started.
-    pub slot: Option<u32>,
 }
 
 /// State of the cluster and of the batch system.
@@ -83,14 +65,12 @@ struct Supply {
     n_held: u32,
 }
 
-impl Node {
-    /// Returns whether it has nothing to do, and nothing to wait for.
-    pub fn is_idle(&self) -> bool {
-        self.n_running + self.n_queued + self.n_leased == 0
-    }
-}
-
 impl Rule {
+    /// Longest time over which a memory must observe the nodes, in ms.
+    pub fn window_ms(&self) -> u64 {
+        self.calm_ms.max(self.patience_ms)
+    }
+
     /// Decides. The memory has observed the same nodes at the same time before.
     pub fn decide(&self, snapshot: &Snapshot<'_>, memory: &mut Memory) -> Vec<Decision> {
         let Some(jobs) = snapshot.jobs else {

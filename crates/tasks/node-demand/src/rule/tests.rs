@@ -63,7 +63,7 @@ impl Rig {
     fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             self.now_ms += 1000;
-            self.memory.observe(&self.nodes, &self.rule, self.now_ms);
+            self.memory.observe(&self.nodes, self.rule.window_ms(), self.now_ms);
         }
     }
 

@@ -147,7 +147,7 @@ impl<'a> Controller<'a> {
         self.read_queue()?;
         self.note_joined(&nodes)?;
         let now_ms = now_ms();
-        self.memory.observe(&nodes, &self.rule, now_ms);
+        self.memory.observe(&nodes, self.rule.window_ms(), now_ms);
         let answers = self.queue_read.is_some_and(|(_, answers)| answers);
         let snapshot = Snapshot {
             now_ms,
