@@ -124,7 +124,7 @@ pub(super) fn deploy(options: &DeployOptions) -> anyhow::Result<ExitCode> {
     thread::scope(|scope| {
         for _ in 1..hosts.len().min(usize::try_from(options.parallel).unwrap_or(1)) {
             // Where no thread can be had, the others do the work.
-            thread::Builder::new().spawn_scoped(scope, &work).ok();
+            thread::Builder::new().spawn_scoped(scope, work).ok();
         }
         work();
     });

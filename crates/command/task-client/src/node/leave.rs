@@ -5,7 +5,7 @@ use node_daemon::client_socket::Client;
 use node_daemon::daemon::Stopper;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 use task_api::{ClientRequest, DaemonAnswer, NodeStatus};
@@ -71,7 +71,7 @@ fn end_later(stopper: &Stopper, within: Option<Duration>) {
 }
 
 /// Stops the daemon when it has been idle for this long.
-fn leave_when_idle(stopper: &Stopper, folder: &PathBuf, idle: Duration) {
+fn leave_when_idle(stopper: &Stopper, folder: &Path, idle: Duration) {
     let mut since = None;
     loop {
         since = is_idle(folder).then(|| since.unwrap_or_else(Instant::now));
