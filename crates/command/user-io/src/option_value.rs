@@ -126,7 +126,9 @@ mod tests {
         check("2d", Some(172_800_000));
         check("01:30:05", Some(5_405_000));
         check("2:00", Some(120_000));
-        ["", "0", "h", "5 minutes", "-1", "1:2:3:4", "1x"].map(|text| check(text, None));
+        for wrong in ["", "0", "h", "5 minutes", "-1", "1:2:3:4", "1x"] {
+            check(wrong, None);
+        }
     }
 
     #[test]
@@ -137,7 +139,9 @@ mod tests {
         check("1.5GiB", Some(3 << 29));
         check("512mb", Some(512 << 20));
         check("100", Some(100));
-        ["", "0", "G", "8X", "-1G", "inf"].map(|text| check(text, None));
+        for wrong in ["", "0", "G", "8X", "-1G", "inf"] {
+            check(wrong, None);
+        }
     }
 
     #[test]

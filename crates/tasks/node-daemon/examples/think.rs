@@ -117,6 +117,7 @@ fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
             started_ms: n_ended,
             ended_ms: n_ended,
             output: Output::default(),
+            usage: task_api::Usage::default(),
         };
         core.on(now(n_ended), CoreEvent::Keeper(KeeperEvent::Ended(vec![ended])), &mut sink);
         if std::mem::take(&mut sink.more) {

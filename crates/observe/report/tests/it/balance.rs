@@ -45,6 +45,7 @@ fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
         output: Some(output),
         is_brief: false,
         why: Some("\u{fffd} no such file".to_owned()),
+        usage: task_api::Usage::default(),
     };
     insta::assert_snapshot!("ended", balance::ended(&tasks[1].task, &ended, NARROW));
 }

@@ -234,6 +234,8 @@ mod tests {
             ended_ms: None,
             outcome: None,
             why: None,
+            job: None,
+            usage: None,
         };
         let mut tasks = (0..2_500).map(task).collect::<Vec<_>>();
         assert_eq!(keep_newest(&mut tasks), 500);

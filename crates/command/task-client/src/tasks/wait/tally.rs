@@ -166,8 +166,19 @@ mod tests {
     fn ended(number: u64, outcome: TaskOutcome) -> EndedTask {
         let (node, output, started_ms) = ("alpha".to_owned(), None, None);
         let (is_brief, why) = (false, None);
-        let (instance, ended_ms) = (1, 0);
-        EndedTask { number, node, instance, started_ms, ended_ms, outcome, output, is_brief, why }
+        let (instance, ended_ms, usage) = (1, 0, task_api::Usage::default());
+        EndedTask {
+            number,
+            node,
+            instance,
+            started_ms,
+            ended_ms,
+            outcome,
+            output,
+            is_brief,
+            why,
+            usage,
+        }
     }
 
     #[track_caller]

@@ -25,9 +25,9 @@ fn submissions_are_told_with_their_progress() {
     let mut rig = Rig::new();
     rig.submit(4);
     rig.pass(2_000);
-    rig.submit(2);
     rig.end();
     rig.end_by(0, AttemptEnd::Exit(3));
+    rig.submit(2);
     let said = submissions(&mut rig);
     let progress = said.iter().map(|it| {
         let counts = [it.n_waiting, it.n_running, it.n_succeeded, it.n_failed, it.n_canceled];

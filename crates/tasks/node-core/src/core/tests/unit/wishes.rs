@@ -186,7 +186,7 @@ fn what_can_never_run_is_canceled_with_what_waits_for_it() {
     rig.take(Submission { schedule: after("n.2", DependencyKind::Ended), ..submission() });
     rig.take(Submission { schedule: after("n.1", DependencyKind::Failed), ..submission() });
     rig.end_task(1, 3);
-    assert_eq!(rig.running(), [5, 4]);
+    assert_eq!(rig.running(), [4, 5]);
     let outcome = |number| rig.core.book().task(number).unwrap().outcome().cloned();
     assert_eq!([2, 3].map(outcome), [Some(TaskOutcome::Canceled), Some(TaskOutcome::Canceled)]);
     let why = rig.explain("n.2").status.why.unwrap();
