@@ -33,6 +33,7 @@ Exit codes: 0 done; 108 no daemon answers.";
 /// Show the nodes of the cluster, their load and their queues
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
     /// Keep showing the nodes, with their history, on the whole terminal; in a pipe, print a line a second
     #[arg(long, conflicts_with_all = ["json", "web"])]

@@ -128,13 +128,22 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     let quiet = options.quiet || options.output.is_some();
     let on_end = options.on_end.as_deref();
     let afterwards = Afterwards { wait: options.wait, quiet, json: options.json, on_end };
-    let requests = submissions.into_iter().map(|submission| ClientRequest::Submit { submission });
+    let requests = submissions
+        .into_iter()
+        .map(|submission| ClientRequest::Submit { submission: Box::new(submission) });
     afterwards.submit_all(daemon, &requests.collect::<Vec<_>>())
 }
 
 /// The submission, or several where its texts do not fit into one.
 fn submissions(options: &Options) -> anyhow::Result<Vec<Submission>> {
     let one = submission(options)?;
+    let is_one =
+        options.array.is_none() && options.each_line.is_none() && options.from_json.is_none();
+    if is_one && (options.max_fails.is_some() || one.schedule.n_at_once_max.is_some()) {
+        return Err(anyhow!(
+            "`--max-fails` and `--at-once` bound the tasks of an array: add `--array`, `--each-line` or `--from-json`"
+        ));
+    }
     let items = match (&options.each_line, &options.from_json) {
         (Some(path), _) => items::lines(path)?,
         (None, Some(path)) => items::values(path)?,

@@ -50,6 +50,7 @@ Exit codes are those of `submit`; 2 when the file is wrong.";
 /// Submit the tasks of a job file
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
     /// Job file, or `-` for standard input
     #[arg(value_name = "FILE")]
@@ -135,7 +136,7 @@ fn submit<'a>(
     for (entry, submission) in tasks {
         let mut submission = submission.clone();
         submission.schedule.after = entry.dependencies(&by_id)?;
-        let answer = daemon.ask(&ClientRequest::Submit { submission });
+        let answer = daemon.ask(&ClientRequest::Submit { submission: Box::new(submission) });
         let tasks = match answer {
             Ok(DaemonAnswer::Submitted { tasks }) => tasks,
             other => {

@@ -76,7 +76,13 @@ impl From<DurationHistogram> for Vec<(u16, u64)> {
 fn class_of(ms: u64) -> u16 {
     let class = (8.0 * (ms as f64 + 1.0).log2()).floor();
     // A floating-point number becomes the nearest number of the type.
-    (class as u16).min(N_CLASSES - 1)
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is from 0 to 512"
+    )]
+    let class = class as u16;
+    class.min(N_CLASSES - 1)
 }
 
 /// Geometric middle of a class.

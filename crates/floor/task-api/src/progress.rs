@@ -117,7 +117,13 @@ impl SubmissionStatus {
         let n_done = n_ended as f64 + 0.5 * self.n_running as f64;
         let n_left = self.n_waiting as f64 + 0.5 * self.n_running as f64;
         // A floating-point number becomes the nearest number of the type.
-        Some((passed_ms as f64 * n_left / n_done) as u64)
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "floats are cut off at the bounds"
+        )]
+        let left_ms = (passed_ms as f64 * n_left / n_done) as u64;
+        Some(left_ms)
     }
 }
 

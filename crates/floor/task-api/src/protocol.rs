@@ -27,7 +27,7 @@ pub enum ClientRequest {
     /// Submits tasks. Answered by [`DaemonAnswer::Submitted`] when they are on disk.
     Submit {
         /// Command to run.
-        submission: Submission,
+        submission: Box<Submission>,
     },
     /// Asks for the outcome of each of these tasks when it has ended. Answered by several [`DaemonAnswer::Ended`];
     /// the daemon waits for [`ClientRequest::More`] after each, so that a slow client blocks no other. Sent again before

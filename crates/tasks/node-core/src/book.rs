@@ -142,6 +142,7 @@ impl Book {
     }
 
     /// Applies a record.
+    #[expect(clippy::too_many_lines, reason = "a list of all records")]
     pub fn apply(&mut self, record: &JournalRecord) {
         match record {
             JournalRecord::Around { idx, around } => self.shared.learn(*idx, around),

@@ -184,34 +184,6 @@ impl Roles {
         turn.node.book.prune(|number| waits.want(number));
     }
 
-    /// Starts tasks while cores are free, those of other nodes first: they came because there was room. Orders
-    /// short tasks ahead.
-    fn fill(&mut self, turn: &mut Turn<'_>) {
-        let now = turn.now.moment;
-        let processes = &turn.node.processes;
-        if !processes.ready || self.stopping.is_some() || processes.are_full(now) {
-            return;
-        }
-        let n_slots = self.balance.n_slots().max(1);
-        let n_kept = u64::from(self.balance.n_kept(now));
-        let may_start = |turn: &Turn<'_>| n_kept < turn.node.book.tasks().n_queued();
-        while self.holding.start(n_slots, turn) || may_start(turn) && self.start_own(n_slots, turn)
-        {
-        }
-        // Tasks that ask for more than a core are started only when they have it.
-        while turn.node.processes.pool.n_special() == 0
-            && turn.node.processes.n() < turn.n_orders(n_slots as usize)
-            && may_start(turn)
-            && turn.start_ahead(n_slots)
-        {}
-    }
-
-    /// Starts an own task, if there is room for one.
-    fn start_own(&mut self, n_slots: u32, turn: &mut Turn<'_>) -> bool {
-        let next = self.backfill.next(turn.node, n_slots, turn.now.moment);
-        next.is_some_and(|number| turn.start(number, n_slots))
-    }
-
     fn sweep(&mut self, turn: &mut Turn<'_>) {
         turn.out.timer(CoreTimer::Sweep, turn.now.moment.plus_ms(SWEEP_MS));
         for result in self.lending.sweep(turn) {

@@ -103,7 +103,7 @@ fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     let client = ClientId(1);
     let began = Instant::now();
     let array = Some(ArrayIndices::range(1, n_tasks));
-    let request = ClientRequest::Submit { submission: submission(array, "x".to_owned()) };
+    let request = ClientRequest::Submit { submission: Box::new(submission(array, "x".to_owned())) };
     core.on(now(0), CoreEvent::FromClient { client, request }, &mut sink);
     let tasks = format!("n.1-{n_tasks}").parse()?;
     let request = ClientRequest::Wait { tasks, with_output: true };
@@ -141,7 +141,7 @@ fn memory(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     for number in 0..n_tasks {
         let submission = submission(None, format!("/data/set/{number:08}.txt"));
-        let request = ClientRequest::Submit { submission };
+        let request = ClientRequest::Submit { submission: Box::new(submission) };
         core.on(Now::default(), CoreEvent::FromClient { client: ClientId(1), request }, &mut sink);
     }
     let n_queued = core.book().tasks().n_queued();

@@ -15,3 +15,4 @@ mod several;
 mod users;
 mod view;
 mod web;
+mod wishes;

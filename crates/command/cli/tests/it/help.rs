@@ -5,7 +5,7 @@ use crate::sintonia::{CommandOutput, Sandbox};
 #[test]
 fn every_subcommand_explains_itself() {
     let subcommands = "run tune learnt experiment report export doctor functions suggest messages netbench tunlets new new-tunlet fit predict \
-         validate malleable resize slurm-policy node submit nodes tasks cancel rerun explain";
+         validate malleable resize slurm-policy node submit submit-file nodes tasks jobs cancel hold release rerun explain";
     let nested = [
         "learnt show",
         "learnt forget",

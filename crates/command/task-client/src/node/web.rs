@@ -11,7 +11,7 @@ use crate::requests::{now_ms, pasts};
 use node_daemon::client_socket::{Client, ClientError};
 use node_daemon::web::{self, PageRequest, WebKey};
 use report::balance::History;
-use site::Site;
+use site::NodeSite;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ struct NodesView {
 pub(super) fn serve(address: SocketAddr, folder: &Path) -> anyhow::Result<String> {
     let key = WebKey::in_folder(folder)?;
     let nodes_view = Arc::new(Mutex::new(NodesView::default()));
-    let site = Site { nodes_view: Arc::clone(&nodes_view), folder: folder.to_owned() };
+    let site = NodeSite { nodes_view: Arc::clone(&nodes_view), folder: folder.to_owned() };
     let answer = move |request: &PageRequest| site.answer(request);
     let address = web::serve(address, key, Arc::new(answer))?;
     let looked_at = folder.to_owned();

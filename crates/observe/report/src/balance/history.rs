@@ -154,7 +154,13 @@ impl History {
             return None;
         }
         // A floating-point number becomes the nearest number of the type.
-        Some((n_left * passed_ms as f64 / n_ended as f64) as u64)
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "floats are cut off at the bounds"
+        )]
+        let left_ms = (n_left * passed_ms as f64 / n_ended as f64) as u64;
+        Some(left_ms)
     }
 
     /// Returns the samples after a moment, oldest first.

@@ -63,6 +63,8 @@ fn write_text(page: &mut Page, title: &str, text: &OutputText) {
 /// Columns by importance: the last ones are left out if there is no room.
 fn table(tasks: &[TaskStatus], now_ms: u64) -> Table<&TaskStatus> {
     let nothing = || "-".to_owned();
+    // Reasons need the room.
+    let is_told = tasks.iter().all(|task| task.why.is_none());
     Table::new(tasks)
         .left("task", |task| Cell::from(task.task.to_string()).tone(Tone::Strong))
         .name("state", |task| match &task.outcome {
@@ -91,10 +93,12 @@ fn table(tasks: &[TaskStatus], now_ms: u64) -> Table<&TaskStatus> {
             let used = task.usage.filter(|used| 0 < used.cpu_ms);
             used.map_or_else(nothing, |used| seconds(used.cpu_ms as f64 / 1e3))
         })
+        .when(is_told)
         .right("memory", |task| {
             let used = task.usage.filter(|used| 0 < used.memory_max_kib);
             used.map_or_else(nothing, |used| Bytes(used.memory_max_kib * 1024).to_string())
         })
+        .when(is_told)
         .right("start", |task| {
             let tone = if 1 < task.instance { Tone::Fair } else { Tone::Dim };
             Cell::from(task.instance.to_string()).tone(tone)

@@ -156,7 +156,7 @@ pub enum JournalRecord {
         array: Option<(u64, u64)>,
         /// What they ask for, with the numbers of all tasks of the submission.
         #[serde(with = "as_json")]
-        terms: SubmissionTerms,
+        terms: Box<SubmissionTerms>,
     },
     /// An attempt at a task failed, and the task waits until it is tried again.
     Retried {

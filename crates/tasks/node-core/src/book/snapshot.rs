@@ -196,6 +196,7 @@ impl TaskRun {
         let &Self { first, n_tasks, at_ms, array, .. } = self;
         match terms {
             Some(terms) => {
+                let terms = Box::new(terms);
                 JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array, terms }
             }
             None => {

@@ -16,6 +16,7 @@ const NO_INDEX: u64 = u64::MAX;
 
 /// Task, as its home keeps it.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "reasons to wait are independent of each other")]
 pub struct Task {
     /// Work that the task runs.
     pub work: Arc<Work>,

@@ -2,8 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 use task_api::{
-    ArrayIndices, Dependency, DependencyKind, FailureRules, Output, OutputText, Schedule,
-    Submission, TaskLimits, TaskOutcome, TaskRange,
+    ArrayIndices, FailureRules, Output, OutputText, Schedule, Submission, TaskLimits, TaskOutcome,
 };
 
 use super::*;
@@ -264,17 +263,13 @@ fn around_idx() -> impl Strategy<Value = u32> {
 
 /// Schedules of several kinds.
 fn schedule(kind: u64) -> Schedule {
-    let tasks = TaskRange { home: "n".to_owned(), first: 1, last: 2 };
-    let after = Dependency { tasks, when: DependencyKind::Ended, is_each: false };
-    Schedule {
-        priority: i32::from(kind % 2 == 0),
-        is_held: kind % 3 == 0,
-        n_at_once_max: (kind % 5 == 0).then_some(1),
-        job: (kind % 7 == 0).then(|| "job".to_owned()),
-        after: if kind % 4 == 0 { vec![after] } else { Vec::new() },
-    }
+    let json = match kind % 3 {
+        0 => r#"{"after":[{"tasks":"n.1-2","when":"ended"}]}"#,
+        1 => r#"{"priority":1,"is_held":true}"#,
+        _ => r#"{"n_at_once_max":1,"job":"job"}"#,
+    };
+    serde_json::from_str(json).unwrap()
 }
-
 fn record() -> impl Strategy<Value = JournalRecord> {
     let number = 1..12_u64;
     let instance = 1..4_u32;
@@ -288,7 +283,7 @@ fn record() -> impl Strategy<Value = JournalRecord> {
             let failures = FailureRules { n_fails_max: Some(1), ..FailureRules::default() };
             let schedule = schedule(first);
             let submission = Submission { failures, schedule, ..submission(10) };
-            let terms = SubmissionTerms::of(rules_first, &submission).unwrap();
+            let terms = Box::new(SubmissionTerms::of(rules_first, &submission).unwrap());
             let (at_ms, array) = (1, Some((first, 2)));
             JournalRecord::SubmittedWith { first, n_tasks, at_ms, work, array, terms }
         }),

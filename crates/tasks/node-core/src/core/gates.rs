@@ -17,6 +17,9 @@ use crate::interface::SubmissionTerms;
 /// Most tasks of a range that are looked at for the one that is named.
 const N_NAMED_MAX: usize = 10_000;
 
+/// Ranges of consecutive numbers.
+type Ranges = Vec<(u64, u64)>;
+
 /// All that is waited for.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
@@ -197,7 +200,7 @@ impl Gates {
     }
 
     /// Ranges of tasks that wait for nothing any more, and of those that never can run.
-    pub(super) fn take(&mut self) -> (Vec<(u64, u64)>, Vec<(u64, u64)>) {
+    pub(super) fn take(&mut self) -> (Ranges, Ranges) {
         if self.open.is_empty() && self.closed.is_empty() {
             return (Vec::new(), Vec::new());
         }

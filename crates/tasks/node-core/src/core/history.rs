@@ -28,7 +28,9 @@ impl NodeHistory {
     pub(super) fn add(&mut self, sample: HistorySample) {
         for (level, step_ms) in self.levels.iter_mut().zip(STEPS_MS) {
             // The clock was set back.
-            while level.pop_back_if(|last| sample.at_ms < last.at_ms).is_some() {}
+            while level.back().is_some_and(|last| sample.at_ms < last.at_ms) {
+                level.pop_back();
+            }
             if level.back().is_none_or(|last| step_ms <= sample.at_ms - last.at_ms) {
                 level.push_back(sample);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use task_api::{DaemonAnswer, JobAccount, JobStatus, TaskOutcome, TaskRange, TaskState, Usage};
+use task_api::{DaemonAnswer, JobAccount, JobStatus, TaskOutcome, TaskRange, TaskState};
 
 use super::node::Node;
 use crate::book::Task;
@@ -108,7 +108,7 @@ fn account(account: &mut JobAccount, task: &Task, ended_ms: u64) {
     let ran_ms = ended_ms.saturating_sub(started_ms);
     let n_cores = task.work.demand.as_ref().map_or(1, |demand| demand.cpus_min().max(1));
     account.n_tasks += 1;
-    account.used.add(task.usage().unwrap_or_else(Usage::default));
+    account.used.add(task.usage().unwrap_or_default());
     account.ran_ms = account.ran_ms.saturating_add(ran_ms);
     account.longest_ms = account.longest_ms.max(ran_ms);
     account.core_ms = account.core_ms.saturating_add(ran_ms.saturating_mul(n_cores.into()));

@@ -86,7 +86,7 @@ impl Client {
     /// # Errors
     /// When the daemon refuses, ends, or sends an unknown answer. Where it ended, it may have taken the tasks.
     pub fn submit(&mut self, submission: Submission) -> Result<TaskRange, ClientError> {
-        match self.ask(&ClientRequest::Submit { submission })? {
+        match self.ask(&ClientRequest::Submit { submission: Box::new(submission) })? {
             DaemonAnswer::Submitted { tasks } => Ok(tasks),
             answer => Err(unexpected(answer)),
         }

@@ -14,13 +14,12 @@ use super::connection::DaemonConnection;
 use super::guard::Guard;
 use super::held::HeldEnds;
 use super::leftovers::{Whose, kill_marked};
-use super::memory::ProcessTree;
 use super::pending_starts::PendingStarts;
 use super::protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use super::starting::WhyNot;
-use super::tasks::{RunningTask, never_ran};
+use super::tasks::{MEMORY_EVERY_MS, RunningTask, end_large, never_ran};
 use super::{KeeperError, KeeperOptions, boot_now, held, place, reap, starting};
-use node_core::interface::{Attempt, AttemptEnd, Killed, Moment};
+use node_core::interface::{Attempt, AttemptEnd, Moment};
 
 const LISTENER: u64 = 0;
 const DAEMON: u64 = 1;
@@ -32,8 +31,6 @@ const STREAMS: u64 = 16;
 const N_ORDERS_AT_ONCE: usize = 16;
 /// Longest wait: the boot clock goes on while the machine sleeps, and a waiting process does not notice.
 const WAIT_MAX: Duration = Duration::from_secs(1);
-/// Time between two looks at the memory of tasks that have asked for some, in ms.
-const MEMORY_EVERY_MS: u64 = 250;
 
 /// Serves the state folder until there is nothing left to do.
 ///
@@ -69,7 +66,6 @@ struct Keeper {
     held: HeldEnds,
     idle_since: Instant,
     leaving: bool,
-    /// Moment at which the memory of tasks was last looked at.
     memory_seen: Moment,
     buffer: Vec<u8>,
 }
@@ -357,17 +353,13 @@ impl Keeper {
 
     /// Ends tasks that use more memory than they had asked for.
     fn watch_memory(&mut self, now: Moment) {
-        let is_due = MEMORY_EVERY_MS <= now.ms_since(self.memory_seen);
-        if !is_due || !self.tasks.values().any(RunningTask::has_memory_limit) {
+        if now.ms_since(self.memory_seen) < MEMORY_EVERY_MS
+            || !self.tasks.values().any(RunningTask::has_memory_limit)
+        {
             return;
         }
         self.memory_seen = now;
-        let tree = ProcessTree::read();
-        for task in self.tasks.values_mut().filter(|task| task.has_memory_limit()) {
-            if task.note_memory(&tree) {
-                task.end(Killed::MemoryLimit, now, self.options.grace);
-            }
-        }
+        end_large(self.tasks.values_mut(), now, self.options.grace);
     }
 
     fn tell(&mut self) {

@@ -12,6 +12,8 @@ use task_api::{Output, OutputText, Usage};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;
+/// Time between two looks at the memory of tasks that have asked for some, in ms.
+pub(super) const MEMORY_EVERY_MS: u64 = 250;
 
 /// Running attempt.
 #[derive(Debug)]
@@ -131,7 +133,7 @@ impl RunningTask {
     }
 
     /// Notes what its processes hold now; returns whether that is more than it had asked for.
-    pub(super) fn note_memory(&mut self, tree: &ProcessTree) -> bool {
+    fn note_memory(&mut self, tree: &ProcessTree) -> bool {
         let kib = tree.private_kib(self.pid);
         self.memory_max_kib = self.memory_max_kib.max(kib);
         self.running.allocation.memory_bytes < kib.saturating_mul(1024)
@@ -164,6 +166,20 @@ impl RunningTask {
                 n_dropped_bytes: n_stdout_dropped.saturating_add(n_stderr_dropped),
             },
             usage: Usage { memory_max_kib: usage.memory_max_kib.max(self.memory_max_kib), ..usage },
+        }
+    }
+}
+
+/// Ends tasks that hold more memory than they had asked for.
+pub(super) fn end_large<'a>(
+    tasks: impl Iterator<Item = &'a mut RunningTask>,
+    now: Moment,
+    grace: Duration,
+) {
+    let tree = ProcessTree::read();
+    for task in tasks.filter(|task| task.has_memory_limit()) {
+        if task.note_memory(&tree) {
+            task.end(Killed::MemoryLimit, now, grace);
         }
     }
 }

@@ -170,7 +170,20 @@ fn what_cannot_be_is_said_with_a_remedy() {
     check("submit --array 5-2 -- true", 2, "the array `5-2` is not valid");
     check("submit --max-fails 5 -- true", 2, "--array");
     check("submit --retry 1 --retry-delay 301 -- true", 2, "from 0 to 300");
-    check("submit --array 5 -- true", 2, "write the first and the last index: 1-1000");
+    check("submit --array 5- -- true", 2, "the array `5-` is not valid: write ranges");
+    check("submit --cpus 0 -- true", 2, "write a number of cores");
+    check("submit --memory 8X -- true", 2, "write an amount such as 512M");
+    check("submit --variant gpus=x -- true", 2, "`x` is no number of GPUs");
+    check(
+        "submit --at-once 2 -- true",
+        2,
+        "`--max-fails` and `--at-once` bound the tasks of an array",
+    );
+    check("submit --each-line nowhere -- true", 2, "`nowhere` for `--each-line` cannot be read");
+    check("submit --after-ok alpha.7 -- true", 109, "`alpha.7` was not submitted");
+    check("submit-file nowhere", 2, "the job file `nowhere` cannot be read");
+    check("jobs nothing", 109, "there is no job `nothing`");
+    check("hold alpha.7", 109, "`alpha.7` was not submitted");
     check("submit --env X -- true", 2, "write NAME=VALUE");
     check("submit --cwd nowhere -- true", 2, "there is no folder `nowhere` for `--cwd`");
     let too_much = "have the whole output written to a folder";

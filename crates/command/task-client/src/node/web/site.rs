@@ -16,12 +16,12 @@ const JSON: &str = "application/json";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Pages of a daemon.
-pub(super) struct Site {
+pub(super) struct NodeSite {
     pub(super) nodes_view: Arc<Mutex<NodesView>>,
     pub(super) folder: PathBuf,
 }
 
-impl Site {
+impl NodeSite {
     /// Answers a request; `None` where there is no such page.
     pub(super) fn answer(&self, request: &PageRequest) -> Option<Page> {
         if let Some(order) = &request.order {

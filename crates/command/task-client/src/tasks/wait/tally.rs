@@ -157,7 +157,9 @@ mod tests {
     fn the_first_task_that_has_not_ended_is_known() {
         let mut tally = Tally::new(&"alpha.7-200".parse().unwrap());
         assert_eq!(tally.first_open(), 7);
-        (7..=134).for_each(|number| drop(tally.is_new(&ended(number, TaskOutcome::Exit(0)))));
+        for number in 7..=134 {
+            tally.is_new(&ended(number, TaskOutcome::Exit(0)));
+        }
         assert_eq!(tally.first_open(), 135);
         tally.is_new(&ended(136, TaskOutcome::Exit(0)));
         assert_eq!(tally.first_open(), 135);

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use balancing_policies::NodeId;
-use task_api::{TaskOutcome, TaskRange};
+use task_api::{DependencyKind, TaskOutcome, TaskRange};
 
 use super::world::{Node, World, replay};
 use crate::book::Book;
 use crate::core::Core;
+use crate::interface::{TaskKey, node_id};
 
 impl World {
     pub(super) fn assert_all_is_well(&self, context: &str) {
@@ -39,6 +40,26 @@ impl World {
                 node.name
             );
             assert_eq!(again.n_open(), book.n_open(), "{context}: {}", node.name);
+        }
+    }
+
+    /// Checks that all that a task waits for has happened before it is started.
+    pub(super) fn assert_in_order(&self, task: TaskKey) {
+        let home = self.nodes.iter().find(|node| node_id(&node.name) == task.home).unwrap();
+        let Some(book) = home.core.as_ref().map(Core::book) else { return };
+        // After its daemon was killed, the disk may not have the end yet that its keeper knows.
+        let Some(terms) = book.task(task.number).and_then(|it| it.work.terms.as_ref()) else {
+            return;
+        };
+        for (first, last, kind) in terms.after(task.number) {
+            for other in first..=last {
+                let outcome = book.task(other).and_then(|it| it.outcome());
+                let is_met = outcome.is_some_and(|outcome| match kind {
+                    DependencyKind::Succeeded => outcome.is_success(),
+                    _ => true,
+                });
+                assert!(is_met, "{task:?} runs before {other}, which is {outcome:?}");
+            }
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn capacity(idx: usize, has_wishes: bool) -> Resources {
     if !has_wishes {
         return Resources { cpus: 1, ..Resources::nothing() };
     }
-    let (cpus, gpus) = if idx % 2 == 0 { (4, 0) } else { (2, 2) };
+    let (cpus, gpus) = if idx.is_multiple_of(2) { (4, 0) } else { (2, 2) };
     Resources { cpus, memory_bytes: 100, gpus, ..Resources::nothing() }
 }
 

@@ -122,7 +122,7 @@ impl Rig {
         let array = Some(ArrayIndices::range(1, n_tasks));
         let submission =
             Submission { name: Some(format!("{n_tasks} of them")), array, ..submission() };
-        let answer = self.ask(ClientRequest::Submit { submission });
+        let answer = self.ask(ClientRequest::Submit { submission: Box::new(submission) });
         assert!(matches!(answer[..], [DaemonAnswer::Submitted { .. }]), "{answer:?}");
     }
 
@@ -326,7 +326,7 @@ fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
         rig.ask(ClientRequest::Stop { now: false }),
         [DaemonAnswer::Stopping { n_running: 1 }]
     );
-    let request = ClientRequest::Submit { submission: submission() };
+    let request = ClientRequest::Submit { submission: Box::new(submission()) };
     rig.on(CoreEvent::FromClient { client: ANNA, request });
     assert_eq!(rig.refusal(), "`n` is being stopped: submit to another node");
     rig.pass(1_000);

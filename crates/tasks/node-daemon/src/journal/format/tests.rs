@@ -28,7 +28,7 @@ fn record() -> impl Strategy<Value = JournalRecord> {
                 at_ms: 9,
                 work: SharedWork { title: None, words: "true".to_owned(), around_idx: 0 },
                 array: Some((1, 2)),
-                terms: SubmissionTerms::of(first, &terms).unwrap(),
+                terms: Box::new(SubmissionTerms::of(first, &terms).unwrap()),
             }
         }),
         (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, n_failed, line)| {

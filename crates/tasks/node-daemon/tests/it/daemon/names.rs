@@ -39,7 +39,7 @@ fn no_name_is_given_out_twice_whenever_the_daemon_is_killed() {
             // This submission is not confirmed to the client, but its task runs.
             let submission = node.submission(SCRIPT, 1, TaskLimits::default());
             let n_before = n_ran();
-            client.say(&ClientRequest::Submit { submission }).unwrap();
+            client.say(&ClientRequest::Submit { submission: Box::new(submission) }).unwrap();
             at_once(|| n_before < n_ran());
         }
         node.kill();

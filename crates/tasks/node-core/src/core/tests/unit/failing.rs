@@ -18,7 +18,7 @@ fn array(n_tasks: u64, failures: FailureRules) -> Submission {
 /// A node with this submission, of which one task runs.
 fn rig(submission: &Submission) -> Rig {
     let mut rig = Rig::new();
-    rig.ask(ClientRequest::Submit { submission: submission.clone() });
+    rig.ask(ClientRequest::Submit { submission: Box::new(submission.clone()) });
     rig
 }
 
@@ -206,7 +206,7 @@ fn what_runs_of_an_array_is_canceled_too() {
     options.measurement = Measurement { n_cores: 2, speed: 1.0 };
     let mut rig = Rig::with(options);
     rig.on(CoreEvent::Members(Vec::new()));
-    rig.ask(ClientRequest::Submit { submission: array(4, rules(2, Some(0))) });
+    rig.ask(ClientRequest::Submit { submission: Box::new(array(4, rules(2, Some(0)))) });
     assert_eq!(rig.seen.jobs.len(), 2);
     rig.end_by(0, AttemptEnd::NotStarted("no `x`".to_owned()));
     let is_kill = |order: &&KeeperOrder| matches!(order, KeeperOrder::Kill { .. });

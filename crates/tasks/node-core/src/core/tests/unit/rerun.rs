@@ -21,7 +21,7 @@ fn some_failed() -> Rig {
     let failures = FailureRules { n_fails_max: Some(9), ..FailureRules::default() };
     let name = Some("sweep".to_owned());
     let submission = Submission { name, array, failures, ..submission() };
-    rig.ask(ClientRequest::Submit { submission });
+    rig.ask(ClientRequest::Submit { submission: Box::new(submission) });
     for code in [0, 1, 1, 0, 1] {
         rig.end_by(0, AttemptEnd::Exit(code));
     }

@@ -26,7 +26,7 @@ fn after(tasks: &str, when: DependencyKind) -> Schedule {
 
 impl Rig {
     fn take(&mut self, submission: Submission) {
-        let answer = self.ask(ClientRequest::Submit { submission });
+        let answer = self.ask(ClientRequest::Submit { submission: Box::new(submission) });
         assert!(matches!(answer[..], [DaemonAnswer::Submitted { .. }]), "{answer:?}");
     }
 
@@ -73,7 +73,8 @@ fn what_no_node_has_is_refused() {
         variants: vec![Resources { gpus: 2, ..Resources::default() }],
         ..Demand::default()
     };
-    let request = ClientRequest::Submit { submission: Submission { demand, ..submission() } };
+    let request =
+        ClientRequest::Submit { submission: Box::new(Submission { demand, ..submission() }) };
     rig.on(CoreEvent::FromClient { client: ANNA, request });
     let sentence = rig.refusal();
     assert!(
