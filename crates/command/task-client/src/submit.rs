@@ -204,6 +204,8 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
 const FOREIGN: &str = "SINTONIA_TASK SINTONIA_ARRAY_INDEX SINTONIA_ITEM SINTONIA_CPUS SINTONIA_CORES SINTONIA_GPUS \
                        SINTONIA_MEMORY SINTONIA_VARIANT SINTONIA_INSTANCE SINTONIA_KEEPER SINTONIA_KEEPER_RUN \
                        SINTONIA_NODE OLDPWD PWD SHLVL";
+/// Beginning of those that tell a task its pieces of resources.
+const OF_RESOURCES: &str = "SINTONIA_RESOURCE_";
 /// Variables that a command needs even without those of its shell.
 const NEEDED: &str = "HOME LANG LOGNAME PATH SHELL TMPDIR USER";
 
@@ -212,7 +214,8 @@ pub(crate) fn environment(is_clean: bool, more: &[(String, String)]) -> Vec<(Str
     let is_wanted = |name: &str| {
         let is_among = |names: &str| names.split(' ').any(|other| other == name);
         let is_needed = !is_clean || is_among(NEEDED);
-        let is_foreign = is_among(FOREIGN) || ON_END.contains(&name);
+        let is_foreign =
+            is_among(FOREIGN) || name.starts_with(OF_RESOURCES) || ON_END.contains(&name);
         is_needed && !is_foreign && more.iter().all(|(other, _)| other != name)
     };
     let mut pairs = Vec::new();

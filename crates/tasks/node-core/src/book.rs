@@ -374,5 +374,17 @@ impl Book {
     }
 }
 
+/// Ranges of consecutive numbers among growing ones.
+pub fn spans(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut spans = Vec::<(u64, u64)>::new();
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    spans
+}
+
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,15 @@ use task_api::{
 };
 use user_io::option_value::{bytes, time_ms};
 
+/// What `after`, `after_ok`, `after_any`, `after_failed` and `after_each` wait for, and whether each task waits for its own.
+pub(crate) const WAITS: [(DependencyKind, bool); 5] = [
+    (DependencyKind::Started, false),
+    (DependencyKind::Succeeded, false),
+    (DependencyKind::Ended, false),
+    (DependencyKind::Failed, false),
+    (DependencyKind::Succeeded, true),
+];
+
 /// Cores, memory, GPUs and other resources of a task.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Resources of each task")]
@@ -95,7 +104,6 @@ impl ResourceOptions {
             variants: variants.collect(),
             is_unpinned: self.no_pin,
             time_limit_ms: times.time_limit,
-            time_request_ms: None,
             expect_ms: times.expect,
         }
     }
@@ -104,14 +112,9 @@ impl ResourceOptions {
 impl OrderOptions {
     /// When the tasks may run.
     pub(super) fn schedule(&self) -> Schedule {
-        let kinds = [
-            (&self.after, DependencyKind::Started, false),
-            (&self.after_ok, DependencyKind::Succeeded, false),
-            (&self.after_any, DependencyKind::Ended, false),
-            (&self.after_failed, DependencyKind::Failed, false),
-            (&self.after_each, DependencyKind::Succeeded, true),
-        ];
-        let after = kinds.into_iter().flat_map(|(tasks, when, is_each)| {
+        let Self { after, after_ok, after_any, after_failed, after_each, .. } = self;
+        let lists = [after, after_ok, after_any, after_failed, after_each];
+        let after = lists.into_iter().zip(WAITS).flat_map(|(tasks, (when, is_each))| {
             tasks.iter().map(move |tasks| Dependency { tasks: tasks.clone(), when, is_each })
         });
         Schedule {

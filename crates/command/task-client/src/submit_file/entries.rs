@@ -1,7 +1,7 @@
 //! Contents of a job file.
 
 use super::place;
-use crate::submit::wishes::{cores, variant_of};
+use crate::submit::wishes::{WAITS, cores, variant_of};
 use anyhow::{Context, anyhow};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,14 +220,9 @@ impl CommandEntry {
 impl TaskEntry {
     /// Names of what the entry waits for, with what has to become of it.
     pub(super) fn waits_for(&self) -> impl Iterator<Item = (&str, DependencyKind, bool)> {
-        let kinds = [
-            (&self.after, DependencyKind::Started, false),
-            (&self.after_ok, DependencyKind::Succeeded, false),
-            (&self.after_any, DependencyKind::Ended, false),
-            (&self.after_failed, DependencyKind::Failed, false),
-            (&self.after_each, DependencyKind::Succeeded, true),
-        ];
-        kinds.into_iter().flat_map(|(names, when, is_each)| {
+        let Self { after, after_ok, after_any, after_failed, after_each, .. } = self;
+        let lists = [after, after_ok, after_any, after_failed, after_each];
+        lists.into_iter().zip(WAITS).flat_map(|(names, (when, is_each))| {
             names.iter().map(move |name| (name.as_str(), when, is_each))
         })
     }
@@ -259,7 +254,6 @@ impl TaskEntry {
             variants,
             is_unpinned: self.no_pin,
             time_limit_ms: time(&self.time_limit, "time_limit")?,
-            time_request_ms: None,
             expect_ms: time(&self.expect, "expect")?,
         })
     }

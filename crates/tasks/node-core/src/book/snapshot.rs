@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use task_api::{Submission, TaskOutcome, TaskState};
 
-use super::{Book, EndRecord, JournalRecord, Lease, Task};
+use super::{Book, EndRecord, JournalRecord, Lease, Task, spans};
 use crate::attempt::{ExecContext, Work};
 use crate::peer_message::SharedWork;
 use crate::terms::SubmissionTerms;
@@ -221,12 +221,14 @@ impl TaskRun {
         let schedule = self.work.as_ref().and_then(|work| Some(&work.terms.as_ref()?.schedule));
         let open = || tasks().filter(|(_, task)| !task.is_over());
         let is_held = !schedule.is_some_and(|schedule| schedule.is_held);
-        for (first, last) in spans(open().filter(|(_, task)| task.is_held == is_held)) {
+        for (first, last) in
+            spans(open().filter(|(_, task)| task.is_held == is_held).map(|(number, _)| number))
+        {
             write(&JournalRecord::Held { first, last, is_held });
         }
         let waited = schedule.is_some_and(|schedule| !schedule.after.is_empty());
         let free = |(_, task): &(u64, &Task)| waited && !task.is_blocked;
-        for (first, last) in spans(open().filter(free)) {
+        for (first, last) in spans(open().filter(free).map(|(number, _)| number)) {
             write(&JournalRecord::Unblocked { first, last });
         }
     }
@@ -249,18 +251,6 @@ impl TaskRun {
             write_state(number, task, book.leases.get(&number), write);
         }
     }
-}
-
-/// Ranges of consecutive numbers.
-fn spans<'a>(tasks: impl Iterator<Item = (u64, &'a Task)>) -> Vec<(u64, u64)> {
-    let mut spans = Vec::<(u64, u64)>::new();
-    for (number, _) in tasks {
-        match spans.last_mut() {
-            Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
-            _ => spans.push((number, number)),
-        }
-    }
-    spans
 }
 
 /// Work as it is written.

@@ -9,6 +9,7 @@
 
 use super::arrays::ArrayTable;
 use super::queue::{Place, Queue, QueuedClass};
+use super::spans;
 use super::task::Task;
 use balancing_policies::Moment;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -253,18 +254,11 @@ impl TaskTable {
 
     /// Ranges of uncertain tasks.
     pub(super) fn uncertain(&self) -> Vec<(u64, u64)> {
-        let mut ranges = Vec::<(u64, u64)>::new();
         if self.n_uncertain == 0 {
-            return ranges;
+            return Vec::new();
         }
         let uncertain = self.tasks.iter().filter(|(_, task)| task.is_uncertain);
-        for number in uncertain.map(|(number, _)| *number) {
-            match ranges.last_mut() {
-                Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
-                _ => ranges.push((number, number)),
-            }
-        }
-        ranges
+        spans(uncertain.map(|(number, _)| *number))
     }
 }
 

@@ -7,7 +7,7 @@ use task_api::{
 };
 
 use super::node::Node;
-use super::task_view::{TaskView, stopped_sentence};
+use super::task_view::{TaskView, seconds, stopped_sentence};
 use crate::book::{Note, NotedEvent, Task};
 use crate::interface::Now;
 
@@ -225,9 +225,4 @@ impl Explainer<'_> {
         }
         sentences
     }
-}
-
-/// Milliseconds as seconds, for users.
-fn seconds(ms: u64) -> String {
-    format!("{}", ms.div_ceil(100) as f64 / 10.0)
 }

@@ -39,7 +39,7 @@ pub(super) fn list(node: &Node, after: u64) -> DaemonAnswer {
             _ => key_of(number, task),
         };
         let job = jobs.entry(key.clone()).or_insert_with(|| new_job(node, number, task));
-        job.add(number, task);
+        add(job, number, task);
         last = Some((submission, key));
     }
     let mut jobs = jobs.into_values().filter(|job| after < job.tasks.first).collect::<Vec<_>>();
@@ -69,37 +69,31 @@ fn new_job(node: &Node, number: u64, task: &Task) -> JobStatus {
     }
 }
 
-/// Addition of a task to its job.
-trait AddTask {
-    fn add(&mut self, number: u64, task: &Task);
-}
-
-impl AddTask for JobStatus {
-    fn add(&mut self, number: u64, task: &Task) {
-        self.n_tasks += 1;
-        self.tasks.last = number;
-        if let Some(terms) = task.work.terms.as_deref() {
-            self.priority = terms.schedule.priority;
-            if self.demand != terms.demand {
-                self.demand = terms.demand.clone();
-            }
+/// Adds a task to its job.
+fn add(job: &mut JobStatus, number: u64, task: &Task) {
+    job.n_tasks += 1;
+    job.tasks.last = number;
+    if let Some(terms) = task.work.terms.as_deref() {
+        job.priority = terms.schedule.priority;
+        if job.demand != terms.demand {
+            job.demand = terms.demand.clone();
         }
-        match (task.state, task.outcome()) {
-            (_, Some(TaskOutcome::Canceled)) => self.n_canceled += 1,
-            (_, Some(outcome)) if outcome.is_success() => self.n_succeeded += 1,
-            (_, Some(_)) => self.n_failed += 1,
-            (TaskState::Running, _) => self.n_running += 1,
-            (TaskState::Leased, _) if task.started_ms().is_some() => self.n_running += 1,
-            _ => self.n_queued += 1,
-        }
-        if let Some(ended_ms) = task.ended_ms() {
-            account(&mut self.account, task, ended_ms);
-            self.ended_ms = self.ended_ms.max(Some(ended_ms));
-        }
-        // The end of the job is known when none of its tasks is left.
-        if 0 < self.n_queued + self.n_running {
-            self.ended_ms = None;
-        }
+    }
+    match (task.state, task.outcome()) {
+        (_, Some(TaskOutcome::Canceled)) => job.n_canceled += 1,
+        (_, Some(outcome)) if outcome.is_success() => job.n_succeeded += 1,
+        (_, Some(_)) => job.n_failed += 1,
+        (TaskState::Running, _) => job.n_running += 1,
+        (TaskState::Leased, _) if task.started_ms().is_some() => job.n_running += 1,
+        _ => job.n_queued += 1,
+    }
+    if let Some(ended_ms) = task.ended_ms() {
+        account(&mut job.account, task, ended_ms);
+        job.ended_ms = job.ended_ms.max(Some(ended_ms));
+    }
+    // The end of the job is known when none of its tasks is left.
+    if 0 < job.n_queued + job.n_running {
+        job.ended_ms = None;
     }
 }
 

@@ -73,8 +73,8 @@ impl Processes {
         }
     }
 
-    /// Ends of the running attempts as far as they are known, with what each gives back, the first one first; `None`
-    /// where one is not known.
+    /// Ends of the running attempts as far as they are known, with what each gives back, the first one first; those
+    /// that are not known are last.
     pub(super) fn ends(&self) -> Vec<(Option<Moment>, &Allocation)> {
         let mut ends =
             self.running.values().map(|it| (it.ends, &it.allocation)).collect::<Vec<_>>();

@@ -146,7 +146,7 @@ impl TaskView<'_> {
             Some(TaskOutcome::TimeLimit) => {
                 let limit_ms = task.work.demand.as_ref().and_then(|demand| demand.time_limit_ms);
                 limit_ms.map(|ms| {
-                    format!("it ran for longer than `--time-limit` allows: {}", seconds(ms))
+                    format!("it ran for longer than `--time-limit` allows: {} s", seconds(ms))
                 })
             }
             Some(TaskOutcome::MemoryLimit) => {
@@ -224,7 +224,7 @@ pub(super) fn stopped_sentence(array: ArrayFailures) -> String {
     format!("{n_failed} tasks of its array failed, and `--max-fails` allows {n_fails_max}")
 }
 
-/// Milliseconds in words.
-fn seconds(ms: u64) -> String {
-    format!("{} s", ms.div_ceil(100) as f64 / 10.0)
+/// Milliseconds as seconds, for users.
+pub(super) fn seconds(ms: u64) -> String {
+    format!("{}", ms.div_ceil(100) as f64 / 10.0)
 }

@@ -4,7 +4,7 @@ use task_api::TaskRange;
 
 use super::node::Node;
 use super::turn::Turn;
-use crate::book::{JournalRecord, Task};
+use crate::book::{JournalRecord, Task, spans};
 
 impl Turn<'_> {
     /// Lets new tasks wait for others.
@@ -62,13 +62,6 @@ impl Turn<'_> {
     fn spans(&self, tasks: &TaskRange, is_chosen: impl Fn(&Task) -> bool) -> Vec<(u64, u64)> {
         let all = self.node.book.tasks_from(tasks.first);
         let all = all.take_while(|(number, _)| *number <= tasks.last);
-        let mut spans = Vec::<(u64, u64)>::new();
-        for (number, _) in all.filter(|(_, task)| is_chosen(task)) {
-            match spans.last_mut() {
-                Some((_, last)) if *last + 1 == number => *last = number,
-                _ => spans.push((number, number)),
-            }
-        }
-        spans
+        spans(all.filter(|(_, task)| is_chosen(task)).map(|(number, _)| number))
     }
 }

@@ -187,7 +187,11 @@ fn the_larger_cause_comes_first() {
     let mut check = |library, words: [&str; 2], expected: &[&str]| {
         cases.check(two(library, &words), expected);
     };
-    check(Mpich4, ["function,function,function,files,sleep,sleep,sleep", "10"], &["neither compute"]);
+    check(
+        Mpich4,
+        ["function,function,function,files,sleep,sleep,sleep", "10"],
+        &["neither compute"],
+    );
     check(OpenMpi4, ["function,function,function,collective", "20"], &["out of balance: rank 1"]);
     check(Mpich4, ["faults,function,messages", "6"], &["Page faults"]);
     check(OpenMpi4, ["moving,moving,moving,messages", "20"], &["arrive at collective operations"]);
