@@ -300,7 +300,7 @@ mod tests {
         check(|it| it.cpus = 0, Some(DemandError::NoCore));
         check(|it| (it.cpus, it.cpus_max) = (4, 2), Some(DemandError::Cores(4, 2)));
         check(|it| it.gpus = 70_000, Some(DemandError::Amount("gpus".to_owned(), 70_000)));
-        let name = |it: &mut Resources| drop(it.named.insert("gpus".to_owned(), 1));
+        let name = |it: &mut Resources| it.named = [("gpus".to_owned(), 1)].into();
         check(name, Some(DemandError::Name("gpus".to_owned())));
         let timed = Demand { time_limit_ms: Some(0), ..Demand::default() };
         assert_eq!(timed.check(), Err(DemandError::Time(0)));
