@@ -76,7 +76,7 @@ fn of_name(name: &str, daemon: &mut Daemon, options: &Options) -> anyhow::Result
     let filter = TaskFilter { home: options.home.clone(), title, ..TaskFilter::default() };
     let mut ranges: Vec<TaskRange> = Vec::new();
     let mut is_known = false;
-    daemon.tasks(&filter, |tasks| {
+    daemon.tasks(&filter, false, |tasks| {
         is_known |= !tasks.is_empty();
         for task in tasks.into_iter().filter(|task| task.state != TaskState::Ended) {
             match ranges.last_mut() {

@@ -23,3 +23,4 @@ pub mod submit;
 pub mod submit_file;
 mod submitted;
 pub mod tasks;
+mod wait_options;

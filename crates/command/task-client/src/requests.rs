@@ -31,23 +31,37 @@ impl Daemon {
 
     /// Sends a request and returns the answer.
     pub(crate) fn ask(&mut self, request: &ClientRequest) -> anyhow::Result<DaemonAnswer> {
-        match self.client.ask(request) {
+        self.say(request)?;
+        self.next_answer()
+    }
+
+    /// Sends a request.
+    pub(crate) fn say(&mut self, request: &ClientRequest) -> anyhow::Result<()> {
+        self.client.say(request).map_err(|error| failure(error, &self.location))
+    }
+
+    /// Answer to the first of the requests that have none.
+    pub(crate) fn next_answer(&mut self) -> anyhow::Result<DaemonAnswer> {
+        match self.client.next_answer() {
             Ok(DaemonAnswer::Refused { sentence }) => Err(Refused.because(sentence).into()),
             Ok(answer) => Ok(answer),
             Err(error) => Err(failure(error, &self.location)),
         }
     }
 
-    /// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough. Returns what is
-    /// kept of tasks that ended long ago.
+    /// Passes all tasks that a filter selects to `each`, in parts, until it returns that it has enough: from the first to
+    /// the last, or the other way round with `is_backward`. Returns what is kept of tasks that ended long ago.
     pub(crate) fn tasks(
         &mut self,
         filter: &TaskFilter,
+        is_backward: bool,
         mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Option<OutcomeSummary>> {
         let (mut after, mut all_past) = (None, None);
         loop {
-            let request = ClientRequest::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
+            let n_max = N_AT_ONCE;
+            let request =
+                ClientRequest::Tasks { filter: filter.clone(), after, n_max, is_backward };
             match self.ask(&request)? {
                 DaemonAnswer::Tasks { mut tasks, next, past } => {
                     // A daemon of an older version does not know this part of a filter.
@@ -122,7 +136,12 @@ pub(crate) fn queues(client: &mut Client) -> Result<Queues, ClientError> {
     let mut in_state = |state| {
         let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
         let n_max = u32::try_from(Queues::N_MAX).unwrap_or(u32::MAX);
-        match client.ask(&ClientRequest::Tasks { filter, after: None, n_max })? {
+        match client.ask(&ClientRequest::Tasks {
+            filter,
+            after: None,
+            n_max,
+            is_backward: false,
+        })? {
             DaemonAnswer::Tasks { tasks, .. } => Ok(tasks),
             other => Err(self::other(other)),
         }

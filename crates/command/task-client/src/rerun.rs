@@ -2,7 +2,7 @@
 
 use crate::location::NodeOption;
 use crate::requests::Daemon;
-use crate::submitted::Afterwards;
+use crate::wait_options::WaitOptions;
 use clap::Args;
 use std::process::ExitCode;
 use task_api::{ClientRequest, RerunSelection, TaskRange};
@@ -23,7 +23,6 @@ Exit codes are those of `submit`; 109 also when there is nothing to run again.";
 /// Submit tasks again that failed
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
     /// Tasks, as `submit` printed them
     #[arg(value_name = "TASK")]
@@ -37,18 +36,8 @@ pub struct Options {
     /// All tasks that have ended
     #[arg(long)]
     all: bool,
-    /// Wait until all new tasks have ended, and print the output of each as it ends
-    #[arg(long)]
-    wait: bool,
-    /// Do not print the output of the tasks
-    #[arg(long, requires = "wait", conflicts_with = "json")]
-    quiet: bool,
-    /// Shell command that runs when all new tasks have ended, as for `submit`
-    #[arg(long, value_name = "COMMAND", requires = "wait")]
-    on_end: Option<String>,
-    /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    wait: WaitOptions,
     #[command(flatten)]
     node: NodeOption,
 }
@@ -61,8 +50,6 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         (false, false) => RerunSelection::Failed,
     };
     let request = ClientRequest::Rerun { tasks: options.tasks.clone(), which };
-    let Options { wait, quiet, json, .. } = *options;
-    let on_end = options.on_end.as_deref();
-    Afterwards { wait, quiet, json, on_end }
-        .submit(Daemon::connect(options.node.location())?, &request)
+    let afterwards = options.wait.afterwards(true)?;
+    afterwards.submit(Daemon::connect(options.node.location())?, &request)
 }

@@ -5,8 +5,8 @@ pub(crate) mod wishes;
 
 use crate::location::NodeOption;
 use crate::requests::Daemon;
-use crate::submitted::Afterwards;
 use crate::tasks::wait::ON_END;
+use crate::wait_options::WaitOptions;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use std::env;
@@ -25,6 +25,7 @@ Examples:
   sintonia submit -- ./simulate input.txt                 prints the task's name and returns
   sintonia submit --wait -- ./simulate input.txt          waits, prints what it wrote, ends with its exit code
   sintonia submit --array 1-1000 --name sweep --output out -- sh -c './simulate $SINTONIA_ARRAY_INDEX'
+  sintonia submit --follow -- ./simulate input.txt        prints what it writes while it runs
   sintonia submit --wait --array 1-100 --env OMP_NUM_THREADS=1 -- ./solve
   sintonia submit --wait --quiet --array 1-100 --on-end 'notify-send $SINTONIA_N_FAILED' -- ./solve
   sintonia submit --array 1-500 --retry 3 --max-fails 20 -- ./fetch
@@ -50,7 +51,6 @@ signal N ended it, 124 at its time limit, 127 when it could not be started, 130 
 /// Returns when the task is safe on disk, whatever is killed afterwards; with `--wait`, when it has ended.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
     /// A task for each index: `1-1000`, with steps `0-90:10`, or as a list `1-5,8`
     #[arg(long, value_name = "INDICES")]
@@ -62,16 +62,8 @@ pub struct Options {
     /// A task for each value of this JSON array, or of a file with a value on each line; otherwise as `--each-line`
     #[arg(long, value_name = "FILE", conflicts_with = "array")]
     from_json: Option<PathBuf>,
-    /// Wait until all tasks have ended, and print the output of each as it ends
-    #[arg(long)]
-    wait: bool,
-    /// Do not print the output of the tasks
-    #[arg(long, requires = "wait", conflicts_with = "json")]
-    quiet: bool,
-    /// Shell command that runs when all tasks have ended, as long as this command still waits; it finds how in the
-    /// variables `SINTONIA_TASKS`, `SINTONIA_N_TASKS`, `_N_SUCCEEDED`, `_N_FAILED`, `_N_CANCELED`, `_EXIT_CODE`
-    #[arg(long, value_name = "COMMAND", requires = "wait")]
-    on_end: Option<String>,
+    #[command(flatten)]
+    wait: WaitOptions,
     /// Name of the tasks in lists; by default the command's name
     #[arg(long)]
     name: Option<String>,
@@ -102,9 +94,6 @@ pub struct Options {
     /// Cancel the rest of the array, what waits and what runs, when more than N of its tasks have failed for good
     #[arg(long, value_name = "N")]
     max_fails: Option<u64>,
-    /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     resources: ResourceOptions,
     #[command(flatten)]
@@ -124,10 +113,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     for submission in &submissions {
         submission.check().map_err(|error| anyhow!(error).context(BadOption))?;
     }
+    let afterwards = options.wait.afterwards(options.output.is_none())?;
     let daemon = Daemon::connect(options.node.location())?;
-    let quiet = options.quiet || options.output.is_some();
-    let on_end = options.on_end.as_deref();
-    let afterwards = Afterwards { wait: options.wait, quiet, json: options.json, on_end };
     let requests = submissions
         .into_iter()
         .map(|submission| ClientRequest::Submit { submission: Box::new(submission) });

@@ -7,13 +7,14 @@ use crate::location::NodeOption;
 use crate::requests::{Daemon, unexpected};
 use crate::submit::{environment, folder_text};
 use crate::submitted::Afterwards;
+use crate::wait_options::WaitOptions;
 use anyhow::Context;
 use clap::Args;
 use entries::{JobFile, TaskEntry};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use task_api::{ClientRequest, DaemonAnswer, Dependency, Submission, TaskRange};
+use task_api::{ClientRequest, DaemonAnswer, Dependency, N_SUBMIT_MAX, Submission, TaskRange};
 use user_io::exit::BadOption;
 use user_io::terminal::Terminal;
 
@@ -50,26 +51,15 @@ Exit codes are those of `submit`; 2 when the file is wrong.";
 /// Submit the tasks of a job file
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
     /// Job file, or `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only check the file
-    #[arg(long, conflicts_with_all = ["wait", "json"])]
+    #[arg(long, conflicts_with_all = ["wait", "follow", "json"])]
     check: bool,
-    /// Wait until all tasks have ended, and print the output of each as it ends
-    #[arg(long)]
-    wait: bool,
-    /// Do not print the output of the tasks
-    #[arg(long, requires = "wait", conflicts_with = "json")]
-    quiet: bool,
-    /// With `--wait`: shell command that runs when all tasks have ended, as for `submit`
-    #[arg(long, value_name = "COMMAND", requires = "wait")]
-    on_end: Option<String>,
-    /// Print JSON: an object with the names of the tasks by `id`, and with `--wait` a line for each task that ends
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    wait: WaitOptions,
     #[command(flatten)]
     node: NodeOption,
 }
@@ -101,13 +91,15 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
             tasks.len()
         ));
     }
+    let afterwards = options.wait.afterwards(true)?;
     let mut daemon = Daemon::connect(options.node.location())?;
     let submitted = submit(&tasks, &mut daemon)?;
-    let Options { wait, quiet, json, .. } = *options;
-    let afterwards = Afterwards { wait, quiet, json, on_end: options.on_end.as_deref() };
     print_names(&file, &submitted, afterwards)?;
     afterwards.wait_for(daemon, submitted.ranges())
 }
+
+/// Most entries that one which can be submitted may pass.
+const N_AHEAD: usize = 64;
 
 /// Names of the tasks of each entry, in the order of submission.
 struct Submitted<'a>(Vec<(&'a TaskEntry, TaskRange)>);
@@ -126,37 +118,74 @@ impl Submitted<'_> {
     }
 }
 
-/// Submits the tasks in order; cancels those before when one is refused.
+/// Submits the tasks in order, several at once where they do not wait for each other: so the disk is waited for less
+/// often. Cancels those before when one is refused.
 fn submit<'a>(
     tasks: &[(&'a TaskEntry, Submission)],
     daemon: &mut Daemon,
 ) -> anyhow::Result<Submitted<'a>> {
     let mut submitted = Submitted(Vec::new());
     let mut by_id = BTreeMap::<&str, TaskRange>::new();
-    for (entry, submission) in tasks {
-        let mut submission = submission.clone();
-        submission.schedule.after = entry.dependencies(&by_id)?;
-        let answer = daemon.ask(&ClientRequest::Submit { submission: Box::new(submission) });
-        let tasks = match answer {
-            Ok(DaemonAnswer::Submitted { tasks }) => tasks,
-            other => {
-                for tasks in submitted.ranges() {
-                    daemon.ask(&ClientRequest::Cancel { tasks }).ok();
-                }
-                let n_before = submitted.0.len();
-                let what = entry.id.as_deref().unwrap_or("a task without `id`");
-                let error = other.map_or_else(|error| error, |answer| unexpected(&answer));
-                return Err(error.context(format!(
-                    "`{what}` is not taken, and the {n_before} entries before it are canceled"
-                )));
-            }
+    let mut sent = VecDeque::<&TaskEntry>::new();
+    let mut left = tasks.iter().collect::<VecDeque<_>>();
+    let ids = tasks.iter().filter_map(|(entry, _)| entry.id.as_deref()).collect::<HashSet<_>>();
+    loop {
+        let is_ready = |(entry, _): &&(&TaskEntry, Submission)| {
+            let is_named = |name: &str| !ids.contains(name) || by_id.contains_key(name);
+            sent.len() < N_SUBMIT_MAX && entry.waits_for().all(|(name, ..)| is_named(name))
         };
-        if let Some(id) = entry.id.as_deref() {
-            by_id.insert(id, tasks.clone());
+        let next = left.iter().take(N_AHEAD).position(is_ready).and_then(|idx| left.remove(idx));
+        let said = if let Some((entry, submission)) = next {
+            sent.push_back(entry);
+            let mut submission = submission.clone();
+            submission.schedule.after = entry.dependencies(&by_id)?;
+            let request = ClientRequest::Submit { submission: Box::new(submission) };
+            daemon.say(&request)
+        } else if let Some(entry) = sent.pop_front() {
+            match daemon.next_answer() {
+                Ok(DaemonAnswer::Submitted { tasks }) => {
+                    if let Some(id) = entry.id.as_deref() {
+                        by_id.insert(id, tasks.clone());
+                    }
+                    submitted.0.push((entry, tasks));
+                    Ok(())
+                }
+                other => {
+                    sent.push_front(entry);
+                    other.and_then(|answer| Err(unexpected(&answer)))
+                }
+            }
+        } else {
+            return Ok(submitted);
+        };
+        if let Err(error) = said {
+            return Err(take_back(error, submitted, &sent, daemon));
         }
-        submitted.0.push((entry, tasks));
     }
-    Ok(submitted)
+}
+
+/// Cancels what was submitted, since the first of the entries that were `sent` is not taken.
+fn take_back<'a>(
+    error: anyhow::Error,
+    mut submitted: Submitted<'a>,
+    sent: &VecDeque<&'a TaskEntry>,
+    daemon: &mut Daemon,
+) -> anyhow::Error {
+    let n_before = submitted.0.len();
+    // The entries behind it may have been taken.
+    for entry in sent.iter().skip(1) {
+        match daemon.next_answer() {
+            Ok(DaemonAnswer::Submitted { tasks }) => submitted.0.push((entry, tasks)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    for tasks in submitted.ranges() {
+        daemon.ask(&ClientRequest::Cancel { tasks }).ok();
+    }
+    let what = sent.front().and_then(|entry| entry.id.as_deref()).unwrap_or("a task without `id`");
+    error.context(format!(
+        "`{what}` is not taken, and the {n_before} entries before it are canceled"
+    ))
 }
 
 fn print_names(

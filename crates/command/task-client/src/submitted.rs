@@ -10,6 +10,8 @@ use task_api::{ClientRequest, DaemonAnswer, TaskRange};
 pub(crate) struct Afterwards<'a> {
     /// True to wait until the tasks have ended.
     pub(crate) wait: bool,
+    /// True to print what they write while they run.
+    pub(crate) follow: bool,
     /// True to print none of their output.
     pub(crate) quiet: bool,
     /// True to print JSON.
@@ -71,10 +73,11 @@ impl Afterwards<'_> {
         ranges: Vec<TaskRange>,
     ) -> anyhow::Result<ExitCode> {
         let Some(interruption) = interruption else { return Ok(ExitCode::SUCCESS) };
-        let output = match (self.json, self.quiet) {
-            (true, _) => TaskOutput::Json,
-            (false, true) => TaskOutput::Nothing,
-            (false, false) => TaskOutput::Output,
+        let output = match self {
+            Self { json: true, .. } => TaskOutput::Json,
+            Self { follow: true, .. } => TaskOutput::Followed,
+            Self { quiet: true, .. } => TaskOutput::Nothing,
+            _ => TaskOutput::Output,
         };
         let n_ranges = ranges.len();
         let mut code = ExitCode::SUCCESS;

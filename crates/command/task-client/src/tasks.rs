@@ -6,14 +6,13 @@ use crate::location::NodeOption;
 use crate::requests::{Daemon, now_ms, unexpected};
 use clap::Args;
 use report::balance;
-use std::collections::VecDeque;
 use std::process::ExitCode;
 use task_api::{
     ClientRequest, DaemonAnswer, EndedTask, OutcomeFilter, OutcomeRange, OutcomeSummary,
     TaskFilter, TaskName, TaskRange, TaskState, TaskStatus,
 };
 use user_io::option_value::one_of;
-use user_io::print::result;
+use user_io::print::{escape_line, result};
 use user_io::terminal::Terminal;
 use wait::{Interruption, TaskOutput, Wait};
 
@@ -25,6 +24,8 @@ Examples:
   sintonia tasks --name sweep --failed --json | jq -r '.task + \" \" + .why'
   sintonia tasks alpha.17                         one task, with what it wrote
   sintonia tasks alpha.17 --json | jq -r .output.stdout
+  sintonia tasks alpha.17 --follow                what it writes, while it runs
+  sintonia tasks alpha.1-1000 --grep 'not converged'
   sintonia tasks alpha.1-1000 --wait              wait for tasks that were submitted before
   nohup sintonia tasks alpha.1-1000 --wait --on-end ./plot.sh >log 2>&1 &
 
@@ -57,11 +58,20 @@ pub struct Options {
     /// List only the last N of these [default: 100; all with `--json`]
     #[arg(long, value_name = "N")]
     last: Option<usize>,
+    /// List only tasks of this job
+    #[arg(long, value_name = "JOB")]
+    job: Option<String>,
+    /// Print the lines with this text in what these tasks wrote, as far as that is kept, each with the name of its task
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
     /// Wait until the tasks have ended, and print the output of each as it ends
-    #[arg(long, requires = "tasks", conflicts_with_all = ["state", "failed", "name", "last"])]
+    #[arg(long, requires = "tasks", conflicts_with_all = ["state", "failed", "name", "job", "grep", "last"])]
     wait: bool,
-    /// Shell command that runs when all tasks have ended, as for `submit`
-    #[arg(long, value_name = "COMMAND", requires = "wait")]
+    /// Wait, and print what the tasks write while they run; of several tasks, each line with the name of its task
+    #[arg(long, short = 'f', requires = "tasks", conflicts_with_all = ["state", "failed", "name", "job", "grep", "last", "json"])]
+    follow: bool,
+    /// With `--wait` or `--follow`: shell command that runs when all tasks have ended, as for `submit`
+    #[arg(long, value_name = "COMMAND", requires = "tasks")]
     on_end: Option<String>,
     /// Print a line of JSON for each task
     #[arg(long)]
@@ -102,8 +112,8 @@ impl Options {
             Some(Selected::Outcome(outcome)) => (None, Some(outcome)),
         };
         let (home, tasks) = (self.home.clone(), self.tasks.clone());
-        let title = self.name.clone();
-        TaskFilter { home, tasks, state, outcome, title, ..TaskFilter::default() }
+        let (title, job, output_has) = (self.name.clone(), self.job.clone(), self.grep.clone());
+        TaskFilter { home, tasks, state, outcome, title, job, output_has, ..TaskFilter::default() }
     }
 }
 
@@ -114,13 +124,21 @@ const N_ROWS: usize = 100;
 pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let daemon = Daemon::connect(options.node.location())?;
     match &options.tasks {
-        Some(tasks) if options.wait => {
-            let output = if options.json { TaskOutput::Json } else { TaskOutput::Output };
+        Some(tasks) if options.wait || options.follow => {
+            let output = match (options.follow, options.json) {
+                (true, _) => TaskOutput::Followed,
+                (false, true) => TaskOutput::Json,
+                (false, false) => TaskOutput::Output,
+            };
             let (tasks, on_end) = (tasks.clone(), options.on_end.as_deref());
             let wait = Wait { tasks, output, location: &daemon.location, on_end };
             wait.run(daemon.client, &Interruption::catch(&daemon.location)?)
         }
-        Some(tasks) if tasks.first == tasks.last && options.selected().is_none() => {
+        Some(tasks)
+            if tasks.first == tasks.last
+                && options.selected().is_none()
+                && options.grep.is_none() =>
+        {
             let name = TaskName { home: tasks.home.clone(), number: tasks.first };
             show(&name, daemon, options, terminal)
         }
@@ -130,25 +148,24 @@ pub fn run(options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
 
 fn list(mut daemon: Daemon, options: &Options, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let filter = options.filter();
-    let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
-    let mut last = VecDeque::new();
-    let mut n_all = 0;
-    let past = daemon.tasks(&filter, |tasks| {
-        n_all += tasks.len();
-        if options.json && options.last.is_none() {
-            tasks.iter().try_for_each(write_json)?;
-            return Ok(true);
-        }
+    if options.json && options.last.is_none() {
+        return list_all_as_json(daemon, &filter);
+    }
+    let n_max = options.last.unwrap_or(if options.grep.is_some() { usize::MAX } else { N_ROWS });
+    let mut last = Vec::new();
+    // One more than is shown tells that there are more.
+    let past = daemon.tasks(&filter, true, |tasks| {
         last.extend(tasks);
-        last.drain(..last.len().saturating_sub(n_max));
-        Ok(true)
+        Ok(last.len() <= n_max)
     })?;
-    let last: Vec<TaskStatus> = last.into();
+    let has_more = n_max < last.len();
+    last.truncate(n_max);
+    last.reverse();
+    if let Some(text) = &options.grep {
+        return grep(&last, text, &mut daemon, options.json);
+    }
     if options.json {
         last.iter().try_for_each(write_json)?;
-        let home = options.home.as_deref().or(options.tasks.as_ref().map(|it| it.home.as_str()));
-        let home = home.unwrap_or_else(|| daemon.client.node());
-        past.iter().filter(|_| options.last.is_none()).try_for_each(|it| write_past(it, home))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(past) = &past {
@@ -162,11 +179,57 @@ fn list(mut daemon: Daemon, options: &Options, terminal: Terminal) -> anyhow::Re
         return Ok(ExitCode::SUCCESS);
     }
     result(&balance::tasks(&last, now_ms(), terminal.stdout_style()))?;
-    if last.len() < n_all {
-        let n = last.len();
-        eprintln!("sintonia: these are the last {n} of {n_all}; `--last {n_all}` shows all");
+    if has_more {
+        eprintln!("sintonia: these are the last {n_max}; `--last N` shows more");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn list_all_as_json(mut daemon: Daemon, filter: &TaskFilter) -> anyhow::Result<ExitCode> {
+    let past = daemon.tasks(filter, false, |tasks| {
+        tasks.iter().try_for_each(write_json)?;
+        Ok(true)
+    })?;
+    let home = filter.home.as_deref().or(filter.tasks.as_ref().map(|it| it.home.as_str()));
+    let home = home.unwrap_or_else(|| daemon.client.node());
+    past.iter().try_for_each(|it| write_past(it, home))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the lines with this text that the tasks wrote; of a terminal's control characters none.
+fn grep(
+    tasks: &[TaskStatus],
+    text: &str,
+    daemon: &mut Daemon,
+    is_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let mut n_lines = 0;
+    for TaskStatus { task, .. } in tasks {
+        let ended = match daemon.ask(&ClientRequest::Result { task: task.clone() })? {
+            DaemonAnswer::Ended { tasks, .. } => tasks.into_iter().next(),
+            other => return Err(unexpected(&other)),
+        };
+        let Some(output) = ended.and_then(|ended| ended.output) else { continue };
+        for (stream, bytes) in [("stdout", &output.stdout.0), ("stderr", &output.stderr.0)] {
+            let written = String::from_utf8_lossy(bytes);
+            let lines = written.lines().enumerate().filter(|(_, line)| line.contains(text));
+            for (idx, line) in lines {
+                n_lines += 1;
+                let line_text = match is_json {
+                    true => {
+                        let json = serde_json::json!({"task": task, "stream": stream, "line": idx + 1, "text": line});
+                        format!("{json}\n")
+                    }
+                    false => format!("{task}: {}\n", escape_line(line)),
+                };
+                result(&line_text)?;
+            }
+        }
+    }
+    if n_lines == 0 {
+        eprintln!("sintonia: no task that has ended wrote `{text}`, as far as output is kept");
+    }
+    Ok(if n_lines == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn show(
@@ -177,7 +240,7 @@ fn show(
 ) -> anyhow::Result<ExitCode> {
     let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
     let mut status = None;
-    daemon.tasks(&filter, |tasks| {
+    daemon.tasks(&filter, false, |tasks| {
         status = tasks.into_iter().next();
         Ok(false)
     })?;

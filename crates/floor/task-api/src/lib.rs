@@ -20,7 +20,6 @@ mod job;
 mod name;
 mod node;
 mod output;
-mod progress;
 mod protocol;
 mod schedule;
 mod submission;
@@ -34,9 +33,8 @@ pub use failures::{FailureRules, RETRY_DELAY_MS_MAX};
 pub use history::{Explanation, HistoryEvent, TaskEvent};
 pub use job::{JobAccount, JobStatus};
 pub use name::{NameError, TaskName, TaskRange, check_node_name};
-pub use node::{NodeCounters, NodeLoadState, NodeResources, NodeStatus, Presence};
-pub use output::{Output, OutputText};
-pub use progress::{HistorySample, SubmissionStatus};
+pub use node::{HistorySample, NodeCounters, NodeLoadState, NodeResources, NodeStatus, Presence};
+pub use output::{Output, OutputNews, OutputPosition, OutputText, StreamNews};
 pub use protocol::{
     ClientRequest, DaemonAnswer, N_SUBMIT_MAX, PROTOCOL_VERSION, RerunSelection, TaskFilter,
 };

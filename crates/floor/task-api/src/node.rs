@@ -135,6 +135,21 @@ pub struct NodeResources {
     pub used: Resources,
 }
 
+/// State of a node at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistorySample {
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// Tasks that ran.
+    pub n_running: u32,
+    /// Tasks that waited.
+    pub n_queued: u64,
+    /// Tasks submitted there that had succeeded since its daemon started.
+    pub n_succeeded: u64,
+    /// Tasks submitted there that had failed for good since its daemon started.
+    pub n_failed: u64,
+}
+
 impl Default for NodeResources {
     fn default() -> Self {
         Self { capacity: Resources::nothing(), used: Resources::nothing() }

@@ -4,6 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+use crate::TaskName;
+
 /// Longest line that is shown as the reason of a failure, in bytes.
 const LINE_BYTES_MAX: usize = 240;
 
@@ -16,6 +18,41 @@ pub struct Output {
     pub stderr: OutputText,
     /// Number of bytes that were not kept.
     pub n_dropped_bytes: u64,
+}
+
+/// How much of a running task's output is known already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputPosition {
+    /// Name of the task.
+    pub task: TaskName,
+    /// Bytes of its standard output that are known.
+    #[serde(default)]
+    pub stdout: u64,
+    /// Bytes of its standard error that are known.
+    #[serde(default)]
+    pub stderr: u64,
+}
+
+/// What a running task has written since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputNews {
+    /// Name of the task.
+    pub task: TaskName,
+    /// News of its standard output.
+    pub stdout: StreamNews,
+    /// News of its standard error.
+    pub stderr: StreamNews,
+}
+
+/// Part of one of the outputs of a running task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamNews {
+    /// Number of the bytes before this part; more than are known where those between are not kept.
+    pub from: u64,
+    /// The part.
+    pub text: OutputText,
+    /// Bytes that were written so far; the next answers have what this one has no room for.
+    pub n_bytes: u64,
 }
 
 /// Bytes that are mostly text. In JSON they are a string where they are UTF-8 and the string is at most twice

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     EndedTask, Explanation, HistorySample, JobStatus, NodeStatus, OutcomeFilter, OutcomeSummary,
-    Submission, SubmissionStatus, TaskName, TaskOutcome, TaskRange, TaskState, TaskStatus,
+    OutputNews, OutputPosition, Submission, TaskName, TaskOutcome, TaskRange, TaskState,
+    TaskStatus,
 };
 
 /// Version of these messages; a daemon refuses clients of another version.
@@ -44,17 +45,27 @@ pub enum ClientRequest {
     Tasks {
         /// Selection of tasks.
         filter: TaskFilter,
-        /// Number after which the list begins: `next` of the previous answer.
+        /// Number after which the list begins, or before which with `is_backward`: `next` of the previous answer.
         #[serde(default)]
         after: Option<u64>,
         /// Most tasks of the answer; the daemon may give fewer.
         n_max: u32,
+        /// True for a list from the last task to the first.
+        #[serde(default)]
+        is_backward: bool,
     },
     /// Asks for the outcome and output of a task. Answered by [`DaemonAnswer::Ended`] at once; its list is empty
     /// until the task has ended.
     Result {
         /// Name of the task.
         task: TaskName,
+    },
+    /// Asks a node what tasks that it runs have written. Answered by [`DaemonAnswer::Output`].
+    Output {
+        /// Node that runs the tasks.
+        node: String,
+        /// The tasks, and what is known of their output.
+        tasks: Vec<OutputPosition>,
     },
     /// Lists the nodes. Answered by [`DaemonAnswer::Nodes`].
     Nodes,
@@ -98,15 +109,6 @@ pub enum ClientRequest {
         /// Name of the task.
         task: TaskName,
     },
-    /// Lists submissions with their progress. Answered by [`DaemonAnswer::Submissions`].
-    Submissions {
-        /// Node that the tasks were submitted to; the daemon's own where `None`.
-        #[serde(default)]
-        home: Option<String>,
-        /// Number after which the list begins: `next` of the previous answer.
-        #[serde(default)]
-        after: Option<u64>,
-    },
     /// Asks for the state of a node over the last hour. Answered by [`DaemonAnswer::History`].
     History {
         /// The node; the daemon's own where `None`.
@@ -139,6 +141,12 @@ pub struct TaskFilter {
     /// Title of the tasks: [`TaskStatus::title`].
     #[serde(default)]
     pub title: Option<String>,
+    /// Name of the job that the tasks were submitted to.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// Text in what the tasks wrote, as far as that is kept.
+    #[serde(default)]
+    pub output_has: Option<String>,
     /// Node that holds, runs or ran the tasks.
     #[serde(default)]
     pub node: Option<String>,
@@ -193,7 +201,7 @@ pub enum DaemonAnswer {
         /// Number of tasks that later answers will report; 0 in the last answer.
         n_left: u64,
     },
-    /// Status of tasks, by number.
+    /// Status of tasks, by number, in the order that was asked for.
     Tasks {
         /// Some of the tasks.
         tasks: Vec<TaskStatus>,
@@ -203,6 +211,11 @@ pub enum DaemonAnswer {
         /// range or all tasks, in any state or ended.
         #[serde(default)]
         past: Option<OutcomeSummary>,
+    },
+    /// What running tasks have written.
+    Output {
+        /// News of the tasks that run on the node, as far as there is room for them.
+        tasks: Vec<OutputNews>,
     },
     /// Status of the nodes, by name.
     Nodes {
@@ -223,13 +236,6 @@ pub enum DaemonAnswer {
     Jobs {
         /// Some of the jobs.
         jobs: Vec<JobStatus>,
-        /// `after` of the next request; `None` at the end.
-        next: Option<u64>,
-    },
-    /// Submissions, by the numbers of their tasks.
-    Submissions {
-        /// Some of the submissions; the last one may go on in the next answer: [`SubmissionStatus::join`].
-        submissions: Vec<SubmissionStatus>,
         /// `after` of the next request; `None` at the end.
         next: Option<u64>,
     },
@@ -266,12 +272,12 @@ impl ClientRequest {
             | Self::Hold { tasks }
             | Self::Release { tasks, .. }
             | Self::Rerun { tasks, .. } => Some(&tasks.home),
-            Self::Jobs { home, .. } => home.as_deref(),
+            Self::Output { node, .. } => Some(node),
+            Self::Jobs { home, .. } | Self::History { home } => home.as_deref(),
             Self::Result { task } | Self::Explain { task } => Some(&task.home),
             Self::Tasks { filter, .. } => {
                 filter.home.as_deref().or(filter.tasks.as_ref().map(|tasks| tasks.home.as_str()))
             }
-            Self::Submissions { home, .. } | Self::History { home } => home.as_deref(),
             Self::Hello { .. }
             | Self::Submit { .. }
             | Self::More
@@ -310,6 +316,7 @@ mod tests {
                 filter: TaskFilter { state: Some(TaskState::Running), ..TaskFilter::default() },
                 after: None,
                 n_max: 10,
+                is_backward: false,
             },
         );
         check(
@@ -325,6 +332,7 @@ mod tests {
                 filter: TaskFilter { title: Some("sweep".to_owned()), ..TaskFilter::default() },
                 after: Some(7),
                 n_max: 1,
+                is_backward: false,
             },
         );
     }
@@ -336,10 +344,10 @@ mod tests {
         node.durations.add(70);
         node.moved_to.insert("beta".to_owned(), 3);
         let tasks = "alpha.1-9".parse().unwrap();
-        let mut one = SubmissionStatus::new(tasks, "sweep".to_owned(), 7, true);
+        let mut one = JobStatus::new("sweep".to_owned(), tasks, 7);
         one.durations.add(1_000);
-        let submissions = DaemonAnswer::Submissions { submissions: vec![one], next: Some(9) };
-        for answer in [DaemonAnswer::Nodes { nodes: vec![node] }, submissions] {
+        let jobs = DaemonAnswer::Jobs { jobs: vec![one], next: Some(9) };
+        for answer in [DaemonAnswer::Nodes { nodes: vec![node] }, jobs] {
             let json = serde_json::to_string(&answer).unwrap();
             assert_eq!(serde_json::from_str::<DaemonAnswer>(&json).unwrap(), answer);
         }

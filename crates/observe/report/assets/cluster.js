@@ -128,7 +128,7 @@ async function ask() {
 
 async function askTasks() {
   await watched(async () => {
-    await askSubmissions();
+    await askJobs();
     await askGantt();
     await askList();
     root.dataset.lists = Number(root.dataset.lists ?? 0) + 1;
@@ -143,15 +143,16 @@ async function askTasksAgain() {
 
 byId('home').addEventListener('change', () => {
   listAfter = undefined;
+  listOrder = undefined;
   resetGantt();
   askTasks();
 });
-titles(byId('submission-titles'), [['tasks'], ['what'], ['progress'], ['ended', 'number'], ['running', 'number'], ['failed', 'number'],
+titles(byId('job-titles'), [['tasks'], ['what'], ['progress'], ['ended', 'number'], ['running', 'number'], ['failed', 'number'],
   ['canceled', 'number'], ['again', 'number minor'], ['median', 'number minor'], ['9 of 10', 'number minor'], ['left', 'number'], ['submitted', 'number minor'], ['']]);
 titles(byId('node-titles'), [['node'], ['state'], ['cores in use'], ['running', 'number'], ['waiting', 'number'], ['before'],
   ['failed', 'number'], ['elsewhere', 'number'], ['taken', 'number'], ['given', 'number'], ['ended', 'number'],
   ['canceled', 'number'], ['retried', 'number'], ['lost', 'number'], ['speed', 'number'], ['address']]);
-titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number'], ['submission'], ['why']]);
+titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number'], ['job'], ['why']]);
 const begun = JSON.parse(byId('state').textContent);
 show(begun);
 showTasks([...begun.queues.running, ...begun.queues.leased, ...begun.queues.queued], begun.at_ms);

@@ -46,16 +46,16 @@ function confirmed(question, path, body, say) {
 
 const plural = (n, word) => (n === 1 ? `1 ${word}` : `${countText(n)} ${word}s`);
 
-function cancelButton(tasks, n) {
+function cancelButton(tasks, n, ranges = [tasks]) {
   const question = `Cancel ${tasks}? ${plural(n, 'task')} that wait or run would be ended.`;
   const say = answer => [`${plural(answer.n_tasks, 'task')} of ${tasks} canceled`];
-  return button('cancel', () => confirmed(question, 'cancel', { tasks }, say), { 'data-cancel': tasks });
+  return button('cancel', () => confirmed(question, 'cancel', { tasks: ranges }, say), { 'data-cancel': tasks });
 }
 
-function rerunButton(tasks, which, n) {
+function rerunButton(tasks, which, n, ranges = [tasks]) {
   const question = `Run ${plural(n, which === 'failed' ? 'failed task' : 'task')} of ${tasks} again, as new tasks?`;
-  const say = answer => [`${tasks} runs again as `, link(answer.tasks, `tasks=${answer.tasks}`)];
-  return button('run again', () => confirmed(question, 'rerun', { tasks, which }, say), { 'data-rerun': tasks });
+  const say = answer => [`${tasks} runs again as `, ...answer.tasks.map(again => link(again, `tasks=${again}`))];
+  return button('run again', () => confirmed(question, 'rerun', { tasks: ranges, which }, say), { 'data-rerun': tasks });
 }
 
 // Dialog with all that is known of a task.
@@ -65,11 +65,11 @@ async function showTask(name) {
   try {
     const { status, because, steps, n_dropped_steps, output } = await fetched('task.json', { task: name });
     const [style, words] = outcomeOf(status);
-    const submission = submissionOf(status.task);
+    const job = jobOf(status.task);
     const facts = [element('span', { class: `tag ${style}` }, [words]), ` ${status.title}`];
     if (status.array_index !== null) facts.push(` [${status.array_index}]`);
     if (status.node) facts.push(' on ', link(status.node, `on=${status.node}`));
-    if (submission) facts.push(' of ', link(submission, `tasks=${submission}`));
+    if (job) facts.push(' of ', link(job, `tasks=${job}`));
     const orders = status.outcome ? rerunButton(name, 'all', 1) : cancelButton(name, 1);
     const parts = [element('p', {}, facts), element('p', {}, [orders])];
     if (status.why) parts.push(element('p', { class: 'poor' }, [status.why]));

@@ -1,21 +1,23 @@
-// Submissions, and lists of tasks with a filter.
+// Jobs, and lists of tasks with a filter.
 
-let submissions = [];
+let jobs = [];
 let listAfter;
+let listOrder;
 let listNext;
 
 const home = () => byId('home').value;
 
-function submissionOf(task) {
+// Range of the job that a task belongs to.
+function jobOf(task) {
   const [, taskHome, number] = task.match(/^(.*)\.(\d+)$/) ?? [];
-  const found = submissions.find(({ tasks }) => {
-    const [, ownHome, first, last] = tasks.match(/^(.*)\.(\d+)(?:-(\d+))?$/) ?? [];
+  const holds = range => {
+    const [, ownHome, first, last] = range.match(/^(.*)\.(\d+)(?:-(\d+))?$/) ?? [];
     return ownHome === taskHome && Number(first) <= Number(number) && Number(number) <= Number(last ?? first);
-  });
-  return found?.tasks;
+  };
+  return jobs.find(({ ranges }) => ranges.some(holds))?.tasks;
 }
 
-// Shares of a submission's tasks, as one bar.
+// Shares of a job's tasks, as one bar.
 function progressBar(one) {
   const parts = [['succeeded', one.n_succeeded], ['failed', one.n_failed], ['canceled', one.n_canceled], ['running', one.n_running]];
   const pieces = parts.filter(([, n]) => n).map(([kind, n]) => {
@@ -26,16 +28,16 @@ function progressBar(one) {
   return element('div', { class: 'meter parts' }, pieces);
 }
 
-function submissionRow(one) {
+function jobRow(one) {
   const [median, most] = one.durations_ms;
   const n_ended = one.n_succeeded + one.n_failed + one.n_canceled;
-  const n_open = one.n_waiting + one.n_running;
+  const n_open = one.n_queued + one.n_running;
   const orders = [];
-  if (n_open) orders.push(cancelButton(one.tasks, n_open));
-  if (one.n_failed) orders.push(rerunButton(one.tasks, 'failed', one.n_failed));
+  if (n_open) orders.push(cancelButton(one.tasks, n_open, one.ranges));
+  if (one.n_failed) orders.push(rerunButton(one.tasks, 'failed', one.n_failed, one.ranges));
   const left = n_open ? (one.left_ms === null ? '' : `${spanText(one.left_ms)} left`) : 'ended';
-  return element('tr', { 'data-submission': one.tasks }, [
-    linkCell(one.tasks, `tasks=${one.tasks}`, 'whole'), cell(one.title, 'name'),
+  return element('tr', { 'data-job': one.tasks }, [
+    linkCell(one.tasks, `tasks=${one.tasks}`, 'whole'), cell(one.name, 'name'),
     element('td', {}, [progressBar(one)]), cell(`${countText(n_ended)}/${countText(one.n_tasks)}`, 'number'),
     number(one.n_running), bad(one.n_failed, 'poor'), bad(one.n_canceled, 'fair'),
     cell(countText(one.n_again), `number minor ${one.n_again ? 'fair' : ''}`),
@@ -45,11 +47,11 @@ function submissionRow(one) {
   ]);
 }
 
-async function askSubmissions() {
-  const answer = await fetched('submissions.json', { home: home() });
-  submissions = answer.submissions;
-  replace(byId('submission-rows'), [...submissions].reverse().map(submissionRow));
-  small('submissions', answer.n_left_out ? `the newest; ${countText(answer.n_left_out)} older ones are left out` : '');
+async function askJobs() {
+  const answer = await fetched('jobs.json', { home: home() });
+  ({ jobs } = answer);
+  replace(byId('job-rows'), [...jobs].reverse().map(jobRow));
+  small('jobs', answer.n_left_out ? `the newest; ${countText(answer.n_left_out)} older ones are left out` : '');
 }
 
 function small(section, text) {
@@ -59,12 +61,12 @@ function small(section, text) {
 function taskRow(task, now) {
   const [style, words] = outcomeOf(task);
   const begun = task.started_ms ?? task.submitted_ms;
-  const submission = submissionOf(task.task);
+  const job = jobOf(task.task);
   return element('tr', { 'data-task': task.task }, [
     linkCell(task.task, `task=${task.task}`, 'whole'), tag(words, style), cell(task.title, 'name'), cell(task.array_index ?? '', 'number'),
     task.node ? linkCell(task.node, `on=${task.node}`, 'name') : cell(''),
     cell(spanText((task.ended_ms ?? now) - begun), 'number'), cell(task.instance, 'number'),
-    submission ? linkCell(submission, `tasks=${submission}`, 'whole') : cell(''), cell(task.why ?? '', 'name'),
+    job ? linkCell(job, `tasks=${job}`, 'whole') : cell(''), cell(task.why ?? '', 'name'),
   ]);
 }
 
@@ -76,7 +78,7 @@ function filterValues() {
   const form = byId('filter').elements;
   const values = Object.fromEntries(['tasks', 'title', 'state', 'node'].map(name => [name, form[name].value.trim()]));
   // A range has its home in its name.
-  return { ...values, home: values.tasks ? '' : home(), after: listAfter };
+  return { ...values, home: values.tasks ? '' : home(), after: listAfter, order: listOrder };
 }
 
 async function askList() {
@@ -84,25 +86,21 @@ async function askList() {
   showTasks(answer.tasks, answer.at_ms);
   listNext = answer.next;
   byId('list-next').disabled = listNext === null;
-  byId('list-first').disabled = listAfter === undefined;
+  byId('list-first').disabled = listAfter === undefined && listOrder === undefined;
   small('tasks', answer.tasks.length ? '' : 'none');
 }
 
-async function turnList(after) {
+async function turnList(after, order) {
   listAfter = after;
+  listOrder = order;
   await watched(askList);
-}
-
-// Number of the last task of the submissions that are shown.
-function lastNumber() {
-  return Math.max(0, ...submissions.map(({ tasks }) => Number(tasks.match(/(\d+)$/)[1])));
 }
 
 byId('filter').addEventListener('submit', event => event.preventDefault());
 byId('filter').addEventListener('input', () => turnList(undefined));
 byId('list-first').addEventListener('click', () => turnList(undefined));
-byId('list-next').addEventListener('click', () => turnList(listNext));
-byId('list-last').addEventListener('click', () => turnList(Math.max(0, lastNumber() - 100)));
+byId('list-next').addEventListener('click', () => turnList(listNext, listOrder));
+byId('list-last').addEventListener('click', () => turnList(undefined, 'newest'));
 byId('filter-clear').addEventListener('click', () => {
   byId('filter').reset();
   location.hash = '';
@@ -110,7 +108,7 @@ byId('filter-clear').addEventListener('click', () => {
   turnList(undefined);
 });
 
-// Links of the page: a task, the tasks of a submission, the tasks on a node.
+// Links of the page: a task, the tasks of a job, the tasks on a node.
 function follow() {
   const [name, value] = decodeURIComponent(location.hash.slice(1)).split(/=(.*)/s);
   if (name === 'task') {

@@ -25,11 +25,11 @@ mod jobs;
 mod lending;
 mod moves;
 mod node;
+mod peeking;
 mod placing;
 mod processes;
 mod relaying;
 mod requests;
-mod submissions;
 mod task_view;
 mod turn;
 mod waiting;
@@ -48,6 +48,7 @@ use holding::{Holding, N_RESULTS_MAX, Offered};
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
 use node::Node;
+use peeking::Peeking;
 use placing::Placing;
 use relaying::Relaying;
 use task_api::Presence;
@@ -77,6 +78,7 @@ struct Roles {
     waits: Waits,
     gathering: Gathering,
     relaying: Relaying,
+    peeking: Peeking,
     history: NodeHistory,
     stopping: Option<Stopping>,
 }
@@ -98,6 +100,7 @@ impl Core {
             waits: Waits::default(),
             gathering: Gathering::default(),
             relaying: Relaying::default(),
+            peeking: Peeking::default(),
             history: NodeHistory::default(),
             stopping: None,
         };
@@ -193,6 +196,7 @@ impl Roles {
         self.note_history(turn);
         turn.node.book.tasks_mut().end_delays(turn.now.moment);
         self.relaying.sweep(turn);
+        self.peeking.sweep(turn);
         if let Some(stopping) = &mut self.stopping {
             stopping.sweep(turn);
         }
@@ -289,6 +293,7 @@ impl Roles {
                 turn.take_back_unknown();
                 self.holding.renew_all(turn);
             }
+            KeeperEvent::Peeked { peek, found } => self.peeking.found(peek, found, turn),
             KeeperEvent::Ended(ended) => {
                 ended.into_iter().for_each(|ended| self.attempt_ended(ended, turn));
             }

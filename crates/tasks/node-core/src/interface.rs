@@ -7,7 +7,7 @@
 //!   restarted.
 
 use balancing_policies::Timer;
-use task_api::{ClientRequest, DaemonAnswer, Presence, Resources};
+use task_api::{ClientRequest, DaemonAnswer, Presence, Resources, StreamNews};
 
 pub use balancing_policies::{Moment, NodeId};
 
@@ -117,6 +117,13 @@ pub enum KeeperEvent {
     },
     /// Attempts ended.
     Ended(Vec<EndedAttempt>),
+    /// Answers a [`KeeperOrder::Peek`].
+    Peeked {
+        /// Number of the question.
+        peek: u64,
+        /// What the attempts have written, of those that run.
+        found: Vec<(Attempt, [StreamNews; 2])>,
+    },
     /// The keeper and all processes that it had started are gone: its successor begins with a
     /// [`KeeperEvent::Inventory`].
     Gone,
@@ -142,6 +149,13 @@ pub enum KeeperOrder {
         attempts: Vec<Attempt>,
         /// New end of their leases.
         until: Moment,
+    },
+    /// Tell what attempts have written since; answered by [`KeeperEvent::Peeked`].
+    Peek {
+        /// Number of the question.
+        peek: u64,
+        /// The attempts, and how many bytes of their outputs are known.
+        wanted: Vec<(Attempt, [u64; 2])>,
     },
     /// End when nothing runs any more and everything is forgotten.
     Leave,

@@ -4,6 +4,8 @@
 //! - Ending the wait leaves the tasks as they are.
 //! - If the daemon is restarted meanwhile, it is asked again; the end of each task is printed once.
 
+mod followed_output;
+mod follower;
 mod on_end;
 mod progress;
 mod tally;
@@ -11,6 +13,7 @@ mod tally;
 use crate::location::DaemonLocation;
 use crate::requests;
 use anyhow::Context;
+use follower::Follower;
 use node_daemon::client_socket::{Client, ClientError};
 use progress::Progress;
 use signal_hook::consts::SIGINT;
@@ -39,10 +42,18 @@ const N_FAILURES_TOLD: u64 = 10;
 pub(crate) enum TaskOutput {
     /// Output of the tasks.
     Output,
+    /// Output of the tasks, while they run.
+    Followed,
     /// A line of JSON for each task.
     Json,
     /// Nothing.
     Nothing,
+}
+
+impl TaskOutput {
+    fn is_printed(self) -> bool {
+        matches!(self, Self::Output | Self::Followed)
+    }
 }
 
 /// Tasks that are waited for.
@@ -65,8 +76,9 @@ impl Wait<'_> {
         interruption.tell_of(&self.tasks);
         let mut tally = Tally::new(&self.tasks);
         let mut progress = Progress::of(self);
+        let follower = (self.output == TaskOutput::Followed).then(|| Follower::start(self));
         loop {
-            match self.hear_all(&mut client, (&mut tally, &mut progress))? {
+            match self.hear_all(&mut client, (&mut tally, &mut progress), follower.as_ref())? {
                 None => break,
                 Some(ClientError::Ended(_)) => client = self.connect_again()?,
                 Some(error) => return Err(requests::failure(error, self.location)),
@@ -101,6 +113,7 @@ impl Wait<'_> {
         &self,
         client: &mut Client,
         (tally, progress): (&mut Tally, &mut Progress),
+        follower: Option<&Follower>,
     ) -> anyhow::Result<Option<ClientError>> {
         let with_output = self.output != TaskOutput::Nothing;
         let mut request = ClientRequest::Wait { tasks: self.tasks.clone(), with_output };
@@ -111,7 +124,7 @@ impl Wait<'_> {
             match client.next_answer() {
                 Ok(DaemonAnswer::Ended { tasks, n_left }) => {
                     for task in tasks {
-                        self.take(&task, (&mut *tally, &mut *progress))?;
+                        self.take(&task, (&mut *tally, &mut *progress), follower)?;
                     }
                     if n_left == 0 {
                         return Ok(None);
@@ -132,6 +145,7 @@ impl Wait<'_> {
         &self,
         task: &EndedTask,
         (tally, progress): (&mut Tally, &mut Progress),
+        follower: Option<&Follower>,
     ) -> anyhow::Result<()> {
         if !tally.is_new(task) {
             return Ok(());
@@ -139,6 +153,9 @@ impl Wait<'_> {
         let name = TaskName { home: self.tasks.home.clone(), number: task.number };
         match self.output {
             TaskOutput::Nothing => {}
+            TaskOutput::Followed => {
+                follower.into_iter().try_for_each(|follower| follower.ended(task))?;
+            }
             TaskOutput::Json => {
                 let mut json = serde_json::to_value(task)?;
                 json["task"] = serde_json::to_value(&name)?;
@@ -155,8 +172,7 @@ impl Wait<'_> {
             progress.clear();
             // What a failed task wrote last has just been printed, unless no output is.
             let is_said = matches!(task.outcome, TaskOutcome::NotStarted(_));
-            let is_printed =
-                is_said || self.output == TaskOutput::Output && task.outcome.is_failure();
+            let is_printed = is_said || self.output.is_printed() && task.outcome.is_failure();
             let why = task.why.as_deref().filter(|_| !is_printed);
             let why = why.map_or_else(String::new, |why| format!(": {}", escape_line(why)));
             match task.is_brief {

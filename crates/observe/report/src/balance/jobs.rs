@@ -99,6 +99,8 @@ fn table(jobs: &[JobStatus], now_ms: u64) -> Table<&JobStatus> {
         .right("failed", |job| n(job.n_failed, Tone::Poor))
         .right("canceled", |job| n(job.n_canceled, Tone::Fair))
         .right("took", |job| time(job.ended_ms.unwrap_or(now_ms).saturating_sub(job.submitted_ms)))
+        .right("left", |job| job.left_ms(now_ms).map_or_else(nothing, time))
+        .when(jobs.iter().any(|job| 0 < job.n_open()))
         .right("core-hours", |job| format!("{:.2}", job.account.core_ms as f64 / 3.6e6))
         .right("used", |job| {
             let used = efficiency(job);
@@ -131,17 +133,10 @@ mod tests {
 
     fn job(asked: Resources, used: Usage, ran_ms: u64) -> JobStatus {
         JobStatus {
-            name: "sweep".to_owned(),
-            tasks: "alpha.1-10".parse().unwrap(),
             n_tasks: 10,
-            n_queued: 0,
-            n_running: 0,
             n_succeeded: 9,
             n_failed: 1,
-            n_canceled: 0,
-            submitted_ms: 1_000,
             ended_ms: Some(61_000),
-            priority: 0,
             account: JobAccount {
                 n_tasks: 10,
                 used,
@@ -151,6 +146,7 @@ mod tests {
                 waited_ms: 50_000,
             },
             demand: Demand { variants: vec![asked], ..Demand::default() },
+            ..JobStatus::new("sweep".to_owned(), "alpha.1-10".parse().unwrap(), 1_000)
         }
     }
 

@@ -54,7 +54,7 @@ pub fn page(state: &PageState) -> String {
                     p.controls #homes hidden {
                         label { "Tasks submitted to " select #home { option value="" {} } }
                     }
-                    (section("submissions", "Submissions", html! { div.submissions { (table("submission")) } }))
+                    (section("jobs", "Jobs", html! { div.jobs { (table("job")) } }))
                     (section("gantt", "Tasks over time", gantt()))
                     (section("nodes", "Nodes", table("node")))
                     (section("moves", "Moves from node to node", html! {

@@ -13,7 +13,8 @@ use super::spans;
 use super::task::Task;
 use balancing_policies::Moment;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use task_api::{Demand, TaskState};
+use std::ops::RangeInclusive;
+use task_api::{Demand, TaskOutcome, TaskState};
 
 /// Tasks that have not ended, and ended ones that are kept one by one.
 #[derive(Debug, Default)]
@@ -28,6 +29,10 @@ pub struct TaskTable {
     delays: BTreeSet<(Moment, u64)>,
     arrays: ArrayTable,
     resolved_since_last: ResolvedSinceLast,
+    /// Numbers of the tasks that are given out.
+    active: BTreeSet<u64>,
+    /// Numbers of the tasks that have failed for good.
+    failed: BTreeSet<u64>,
 }
 
 /// Tasks that may be certain again since all became uncertain. The next such event looks only at these:
@@ -78,8 +83,8 @@ impl TaskTable {
 
     /// Tasks that were started here and have not ended, with their instances.
     pub fn running(&self) -> impl Iterator<Item = (u64, u32)> {
-        let runs = self.tasks.iter().filter(|(_, task)| task.state == TaskState::Running);
-        runs.map(|(number, task)| (*number, task.instance))
+        let runs = self.active(0..=u64::MAX).filter(|(_, task)| task.state == TaskState::Running);
+        runs.map(|(number, task)| (number, task.instance))
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -97,6 +102,40 @@ impl TaskTable {
 
     pub(super) fn from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
         self.tasks.range(first..).map(|(number, task)| (*number, task))
+    }
+
+    /// Tasks with these numbers.
+    pub fn within(
+        &self,
+        range: RangeInclusive<u64>,
+    ) -> impl DoubleEndedIterator<Item = (u64, &Task)> {
+        let range = if range.is_empty() { 0..=0 } else { range };
+        self.tasks.range(range).map(|(number, task)| (*number, task))
+    }
+
+    /// Of the tasks with these numbers, those that are offered to other nodes, held by them, or run here.
+    pub fn active(
+        &self,
+        range: RangeInclusive<u64>,
+    ) -> impl DoubleEndedIterator<Item = (u64, &Task)> {
+        self.among(&self.active, range)
+    }
+
+    /// Of the tasks with these numbers, those that failed for good.
+    pub fn failed(
+        &self,
+        range: RangeInclusive<u64>,
+    ) -> impl DoubleEndedIterator<Item = (u64, &Task)> {
+        self.among(&self.failed, range)
+    }
+
+    fn among<'a>(
+        &'a self,
+        numbers: &'a BTreeSet<u64>,
+        range: RangeInclusive<u64>,
+    ) -> impl DoubleEndedIterator<Item = (u64, &'a Task)> {
+        let range = if range.is_empty() { 0..=0 } else { range };
+        numbers.range(range).filter_map(|number| Some((*number, self.tasks.get(number)?)))
     }
 
     /// Number of the queued task whose turn it is, of those that ask for what `fits`.
@@ -135,6 +174,8 @@ impl TaskTable {
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Task> {
+        self.active.remove(&number);
+        self.failed.remove(&number);
         self.tasks.remove(&number)
     }
 
@@ -152,6 +193,14 @@ impl TaskTable {
             task.end_delay();
         }
         let (waits, is_active) = (task.waits(), task.is_active());
+        match (was_active, is_active) {
+            (false, true) => drop(self.active.insert(number)),
+            (true, false) => drop(self.active.remove(&number)),
+            _ => {}
+        }
+        if task.outcome().is_some_and(TaskOutcome::is_failure) {
+            self.failed.insert(number);
+        }
         self.n_waiting = self.n_waiting + u64::from(waits) - u64::from(was_waiting);
         if was_active != is_active
             && let Some(terms) = &task.work.terms

@@ -1,7 +1,7 @@
 //! Attempts that the keeper runs, as far as it has reported them or was told to start them.
 
 use crate::interface::{
-    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, Out, RunningAttempt, Work,
+    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, Out, RunningAttempt, TaskKey, Work,
 };
 use crate::pool::Pool;
 use balancing_policies::Moment;
@@ -47,6 +47,12 @@ impl Processes {
 
     pub(super) fn run(&self, attempt: Attempt) -> bool {
         self.running.contains_key(&attempt)
+    }
+
+    /// The attempt at this task that runs here, if there is one.
+    pub(super) fn attempt_at(&self, task: TaskKey) -> Option<Attempt> {
+        let [first, last] = [0, u32::MAX].map(|instance| Attempt { task, instance });
+        self.running.range(first..=last).next_back().map(|(attempt, _)| *attempt)
     }
 
     /// Starts an attempt with what it was given of the pool.

@@ -10,7 +10,7 @@ use super::Roles;
 use super::explain::Explainer;
 use super::jobs;
 use super::node::{Node, count};
-use super::task_view::TaskView;
+use super::task_view::{Span, TaskView};
 use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::book::RerunTasks;
@@ -39,13 +39,13 @@ impl Roles {
             | ClientRequest::More
             | ClientRequest::Tasks { .. }
             | ClientRequest::Result { .. }
+            | ClientRequest::Output { .. }
             | ClientRequest::Cancel { .. }
             | ClientRequest::Hold { .. }
             | ClientRequest::Release { .. }
             | ClientRequest::Jobs { .. }
             | ClientRequest::Rerun { .. }
             | ClientRequest::Explain { .. }
-            | ClientRequest::Submissions { .. }
             | ClientRequest::History { .. } => self.on_request(asker, request, turn),
             _ => turn.refuse(asker, "this is not asked of another node".to_owned()),
         }
@@ -70,8 +70,8 @@ impl Roles {
                 true => return,
                 false => Err(NOTHING_IS_WAITED_FOR.to_owned()),
             },
-            ClientRequest::Tasks { filter, after, n_max } => {
-                Ok(view.list(&filter, after.unwrap_or(0), n_max as usize))
+            ClientRequest::Tasks { filter, after, n_max, is_backward } => {
+                Ok(view.list(&filter, Span { after, n_max: n_max as usize, is_backward }))
             }
             ClientRequest::Result { task } => {
                 view.known(&task.alone()).map(|()| DaemonAnswer::Ended {
@@ -79,6 +79,7 @@ impl Roles {
                     n_left: 0,
                 })
             }
+            ClientRequest::Output { tasks, .. } => return self.peeking.ask(asker, tasks, turn),
             ClientRequest::Nodes => return self.gathering.ask(asker, turn),
             ClientRequest::Cancel { tasks } => {
                 let tasks = up_to_last(tasks, turn);
@@ -105,7 +106,6 @@ impl Roles {
                 let status = self.status(node, turn.now);
                 Explainer { node, balance, now: turn.now, status }.explain(task.number)
             }),
-            ClientRequest::Submissions { after, .. } => Ok(view.submissions(after.unwrap_or(0))),
             ClientRequest::History { .. } => {
                 let (node, samples) = (turn.node.options.name.clone(), self.history.samples());
                 Ok(DaemonAnswer::History { node, samples })

@@ -1,8 +1,11 @@
 //! Tasks of a node, as its clients see them.
 
+use std::ops::RangeInclusive;
+
+use memchr::memmem;
 use task_api::{
-    DaemonAnswer, DependencyKind, EndedTask, TaskFilter, TaskName, TaskOutcome, TaskRange,
-    TaskState, TaskStatus, Usage,
+    DaemonAnswer, DependencyKind, EndedTask, OutcomeFilter, TaskFilter, TaskName, TaskOutcome,
+    TaskRange, TaskState, TaskStatus, Usage,
 };
 
 use super::gates;
@@ -13,6 +16,26 @@ use crate::book::{ArrayFailures, Failure, NotedEvent, Task};
 const N_TASKS_MAX: usize = 1000;
 /// Most tasks that are examined for one answer.
 const N_LOOKED_AT_MAX: usize = 50_000;
+
+/// Part of a list that is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    /// Number after which it begins, or before which where it goes backward.
+    pub(super) after: Option<u64>,
+    pub(super) n_max: usize,
+    pub(super) is_backward: bool,
+}
+
+impl Span {
+    /// Numbers of a range that are left.
+    fn within(self, first: u64, last: u64) -> RangeInclusive<u64> {
+        match self.after {
+            None => first..=last,
+            Some(after) if self.is_backward => first..=last.min(after.saturating_sub(1)),
+            Some(after) => first.max(after.saturating_add(1))..=last,
+        }
+    }
+}
 
 /// View of a node's tasks.
 #[derive(Clone, Copy)]
@@ -34,23 +57,20 @@ impl TaskView<'_> {
     }
 
     /// One page of the tasks that pass a filter, with those that ended long ago on the first page.
-    pub(super) fn list(self, filter: &TaskFilter, after: u64, n_max: usize) -> DaemonAnswer {
+    pub(super) fn list(self, filter: &TaskFilter, span: Span) -> DaemonAnswer {
         let book = &self.0.book;
-        let n_max = n_max.clamp(1, N_TASKS_MAX);
-        let last = filter.tasks.as_ref().map_or(u64::MAX, |tasks| tasks.last);
-        let first =
-            filter.tasks.as_ref().map_or(1, |tasks| tasks.first).max(after.saturating_add(1));
+        let n_max = span.n_max.clamp(1, N_TASKS_MAX);
+        let (first, last) =
+            filter.tasks.as_ref().map_or((1, u64::MAX), |tasks| (tasks.first, tasks.last));
         let mut tasks = Vec::<TaskStatus>::new();
         let is_all = matches!(filter.state, None | Some(TaskState::Ended)) && has_no_detail(filter);
         let holds = |outcome: &TaskOutcome| filter.outcome.is_none_or(|it| it.holds(outcome));
-        let past = (after == 0 && is_all)
+        let past = (span.after.is_none() && is_all)
             .then(|| book.archive().summary((first, last), N_TASKS_MAX, holds));
         let past = past.filter(|past| 0 < past.n_tasks);
         let mut looked_at = None;
-        for (n_looked_at, (number, task)) in book.tasks_from(first).enumerate() {
-            if last < number {
-                break;
-            }
+        let candidates = self.candidates(filter, span.within(first, last), span.is_backward);
+        for (n_looked_at, (number, task)) in candidates.enumerate() {
             if n_max <= tasks.len() || N_LOOKED_AT_MAX <= n_looked_at {
                 return DaemonAnswer::Tasks { tasks, next: looked_at, past };
             }
@@ -70,13 +90,45 @@ impl TaskView<'_> {
         DaemonAnswer::Tasks { tasks, next: None, past }
     }
 
+    /// Tasks among which are all that pass the filter, few where the book knows which.
+    fn candidates(
+        &self,
+        filter: &TaskFilter,
+        range: RangeInclusive<u64>,
+        is_backward: bool,
+    ) -> Box<dyn Iterator<Item = (u64, &Task)> + '_> {
+        let tasks = self.0.book.tasks();
+        let found: Box<dyn DoubleEndedIterator<Item = (u64, &Task)>> =
+            match (filter.state, filter.outcome) {
+                (Some(TaskState::Offered | TaskState::Leased | TaskState::Running), _) => {
+                    Box::new(tasks.active(range))
+                }
+                (_, Some(OutcomeFilter::Failed | OutcomeFilter::Lost)) => {
+                    Box::new(tasks.failed(range))
+                }
+                _ => Box::new(tasks.within(range)),
+            };
+        if is_backward { Box::new(found.rev()) } else { found }
+    }
+
     fn detail_fits(self, filter: &TaskFilter, task: &Task) -> bool {
+        let output_fits = |text: &String| {
+            let finder = memmem::Finder::new(text.as_bytes());
+            let has = |bytes: &[u8]| finder.find(bytes).is_some();
+            task.output().is_some_and(|it| has(&it.stdout.0) || has(&it.stderr.0))
+        };
         let node_fits = |node: &String| task.node().is_some_and(|it| self.0.name_of(it) == *node);
         let was_active = |since_ms: u64| {
             task.started_ms().is_some()
                 && task.ended_ms().is_none_or(|ended_ms| since_ms <= ended_ms)
         };
-        filter.node.as_ref().is_none_or(node_fits) && filter.active_since_ms.is_none_or(was_active)
+        let terms = task.work.terms.as_ref();
+        let job_fits =
+            |job: &String| terms.is_some_and(|terms| terms.schedule.job.as_ref() == Some(job));
+        filter.node.as_ref().is_none_or(node_fits)
+            && filter.active_since_ms.is_none_or(was_active)
+            && filter.job.as_ref().is_none_or(job_fits)
+            && filter.output_has.as_ref().is_none_or(output_fits)
     }
 
     pub(super) fn status(self, number: u64, task: &Task) -> TaskStatus {
@@ -215,7 +267,13 @@ impl TaskView<'_> {
 
 /// Returns whether a filter asks for nothing that is unknown of tasks that ended long ago.
 fn has_no_detail(filter: &TaskFilter) -> bool {
-    filter.title.is_none() && filter.node.is_none() && filter.active_since_ms.is_none()
+    let TaskFilter { home: _, tasks: _, state: _, outcome: _, title, .. } = filter;
+    let TaskFilter { node, active_since_ms, job, output_has, .. } = filter;
+    title.is_none()
+        && node.is_none()
+        && active_since_ms.is_none()
+        && job.is_none()
+        && output_has.is_none()
 }
 
 /// Sentence about a task that was canceled with its array.

@@ -53,7 +53,12 @@ fn message() -> impl Strategy<Value = PeerMessage> {
         vec(end(), 0..4).prop_map(PeerMessage::Ended),
         any::<u64>().prop_map(|ask| PeerMessage::Ask {
             ask,
-            request: ClientRequest::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 },
+            request: ClientRequest::Tasks {
+                filter: TaskFilter::default(),
+                after: None,
+                n_max: 9,
+                is_backward: false
+            },
         }),
         ".{0,40}".prop_map(|sentence| PeerMessage::Answer {
             ask: 1,

@@ -14,7 +14,7 @@ use std::{fs, io, thread};
 use frame::{FrameBuffer, FrameError};
 
 use super::SOCKET;
-use super::protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION};
+use super::protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION, VERSION_MIN};
 use node_core::interface::{EndedAttempt, KeeperEvent, KeeperOrder};
 
 /// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long
@@ -34,6 +34,7 @@ const N_ENDED_AT_ONCE: usize = 256;
 pub struct Keeper {
     stream: Mutex<UnixStream>,
     pid: u32,
+    version: u32,
 }
 
 /// Reasons why the keeper cannot be used.
@@ -104,7 +105,7 @@ impl Keeper {
     ) -> Result<Self, KeeperClientError> {
         let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
         let state = &fs::canonicalize(state).map_err(folder)?;
-        let ((reports, pid, inventory), child) = find_or_start(state, command)?;
+        let (Found { reports, pid, version, inventory }, child) = find_or_start(state, command)?;
         let stream = reports.stream.try_clone().map_err(folder)?;
         let run = move || {
             reports.tell_all(inventory, on_event);
@@ -114,7 +115,7 @@ impl Keeper {
         let builder = thread::Builder::new().name("keeper".to_owned());
         let start = |source| KeeperClientError::Start { state: state.clone(), source };
         builder.spawn(run).map_err(start)?;
-        Ok(Self { stream: Mutex::new(stream), pid })
+        Ok(Self { stream: Mutex::new(stream), pid, version })
     }
 
     /// Sends orders together. Waits while the keeper has many to carry out.
@@ -123,7 +124,11 @@ impl Keeper {
     /// When the keeper is gone, or an order is too long; then none was sent.
     pub fn send(&self, orders: &[KeeperOrder]) -> Result<(), KeeperClientError> {
         let mut bytes = Vec::new();
-        orders.iter().try_for_each(|order| FRAMES.encode(&as_order(order), &mut bytes))?;
+        let is_known = |order: &&KeeperOrder| {
+            VERSION <= self.version || !matches!(order, KeeperOrder::Peek { .. })
+        };
+        let mut orders = orders.iter().filter(is_known);
+        orders.try_for_each(|order| FRAMES.encode(&as_order(order), &mut bytes))?;
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         stream.write_all(&bytes).map_err(KeeperClientError::Ended)
     }
@@ -152,12 +157,20 @@ fn as_order(order: &KeeperOrder) -> KeeperCommand {
         KeeperOrder::Extend { attempts, until } => {
             KeeperCommand::Extend { attempts: attempts.clone(), until: *until }
         }
+        KeeperOrder::Peek { peek, wanted } => {
+            KeeperCommand::Peek { peek: *peek, wanted: wanted.clone() }
+        }
         KeeperOrder::Leave => KeeperCommand::Leave,
     }
 }
 
-/// Keeper that answers: its connection, its process number, and its first message.
-type Found = (Reports, u32, KeeperEvent);
+/// Keeper that answers: its connection, and what it said first.
+struct Found {
+    reports: Reports,
+    pid: u32,
+    version: u32,
+    inventory: KeeperEvent,
+}
 
 /// Tries until a keeper answers: one that was killed may still accept connections, and hold the lock that keeps the
 /// next one out. The process is returned if it was started here.
@@ -198,9 +211,9 @@ fn find(state: &Path, deadline: Instant) -> Result<Found, KeeperClientError> {
     let left = deadline.saturating_duration_since(Instant::now()).max(LOOKS_EVERY);
     stream.set_read_timeout(Some(left)).map_err(ended)?;
     let mut reports = Reports { stream, frames: FrameBuffer::new(FRAMES) };
-    let (pid, inventory) = reports.inventory()?;
+    let (pid, version, inventory) = reports.inventory()?;
     reports.stream.set_read_timeout(None).map_err(ended)?;
-    Ok((reports, pid, inventory))
+    Ok(Found { reports, pid, version, inventory })
 }
 
 fn start(state: &Path, command: &[OsString]) -> Result<Child, KeeperClientError> {
@@ -230,12 +243,12 @@ struct Reports {
 }
 
 impl Reports {
-    /// Process number of the keeper, running attempts, and those that ended before.
-    fn inventory(&mut self) -> Result<(u32, KeeperEvent), KeeperClientError> {
+    /// Process number and version of the keeper, running attempts, and those that ended before.
+    fn inventory(&mut self) -> Result<(u32, u32, KeeperEvent), KeeperClientError> {
         let KeeperReport::Hello { version, pid, running, n_held } = self.next()? else {
             return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
         };
-        if version != VERSION {
+        if !(VERSION_MIN..=VERSION).contains(&version) {
             return Err(KeeperClientError::Version { version, pid });
         }
         let mut ended = Vec::new();
@@ -244,7 +257,7 @@ impl Reports {
                 ended.push(EndedAttempt { usage, ..*end });
             }
         }
-        Ok((pid, KeeperEvent::Inventory { running, ended }))
+        Ok((pid, version, KeeperEvent::Inventory { running, ended }))
     }
 
     fn next(&mut self) -> Result<KeeperReport, KeeperClientError> {
@@ -271,14 +284,33 @@ impl Reports {
 
     fn tell_all(mut self, inventory: KeeperEvent, mut on_event: impl FnMut(KeeperEvent)) {
         on_event(inventory);
-        // Whatever ends the connection, the daemon connects again, and starts a keeper if necessary.
-        while let Ok(KeeperReport::Ended(first, usage)) = self.next() {
-            let mut ended = vec![EndedAttempt { usage, ..*first }];
-            while ended.len() < N_ENDED_AT_ONCE
-                && let Ok(Some(KeeperReport::Ended(more, usage))) = self.frames.next_message()
-            {
-                ended.push(EndedAttempt { usage, ..*more });
+        let mut ended = Vec::new();
+        loop {
+            // What has arrived is told together.
+            let report = match self.frames.next_message() {
+                Ok(Some(report)) if ended.len() < N_ENDED_AT_ONCE => Ok(report),
+                Ok(Some(report)) => {
+                    on_event(KeeperEvent::Ended(std::mem::take(&mut ended)));
+                    Ok(report)
+                }
+                Ok(None) => {
+                    if !ended.is_empty() {
+                        on_event(KeeperEvent::Ended(std::mem::take(&mut ended)));
+                    }
+                    self.next()
+                }
+                Err(error) => Err(error.into()),
+            };
+            match report {
+                Ok(KeeperReport::Ended(end, usage)) => ended.push(EndedAttempt { usage, ..*end }),
+                Ok(KeeperReport::Peeked { peek, found }) => {
+                    on_event(KeeperEvent::Peeked { peek, found });
+                }
+                // Whatever ends the connection, the daemon connects again, and starts a keeper if necessary.
+                Ok(KeeperReport::Hello { .. }) | Err(_) => break,
             }
+        }
+        if !ended.is_empty() {
             on_event(KeeperEvent::Ended(ended));
         }
         on_event(KeeperEvent::Gone);

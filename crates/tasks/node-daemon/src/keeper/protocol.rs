@@ -2,15 +2,17 @@
 
 use frame::Format;
 use serde::{Deserialize, Serialize};
-use task_api::{OUTPUT_BYTES_MAX, Usage};
+use task_api::{OUTPUT_BYTES_MAX, StreamNews, Usage};
 
 use super::placeholders::fill;
 use node_core::interface::{
     Allocation, Attempt, EndedAttempt, Job, Killed, Moment, RunningAttempt, TaskInput,
 };
 
-/// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
-pub(super) const VERSION: u32 = 3;
+/// Version, raised with every change of the messages.
+pub(super) const VERSION: u32 = 4;
+/// Oldest version of a keeper that a daemon takes over: it does not know [`KeeperCommand::Peek`].
+pub(super) const VERSION_MIN: u32 = 3;
 
 /// Longest message in bytes: lists of running and ended tasks, of as many as a keeper takes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;
@@ -29,6 +31,8 @@ pub(super) enum KeeperCommand {
     Forget(Vec<Attempt>),
     /// End when nothing runs any more and everything is forgotten.
     Leave,
+    /// Tell what these attempts have written behind so many bytes of each stream.
+    Peek { peek: u64, wanted: Vec<(Attempt, [u64; 2])> },
 }
 
 /// Attempt to start, as in [`Job`].
@@ -68,6 +72,8 @@ pub(super) enum KeeperReport {
     Hello { version: u32, pid: u32, running: Vec<RunningAttempt>, n_held: usize },
     /// An attempt has ended or could not be started; repeated on each connection until forgotten.
     Ended(Box<EndedAttempt>, Usage),
+    /// Answers [`KeeperCommand::Peek`], with those that run.
+    Peeked { peek: u64, found: Vec<(Attempt, [StreamNews; 2])> },
 }
 
 impl StartAttempt {
@@ -123,6 +129,7 @@ mod tests {
         comes_back(KeeperCommand::Kill { attempt: attempt(1), because: Killed::Canceled });
         comes_back(KeeperCommand::Forget(vec![attempt(1), attempt(2)]));
         comes_back(KeeperCommand::Leave);
+        comes_back(KeeperCommand::Peek { peek: 7, wanted: vec![(attempt(1), [0, 9])] });
         comes_back(KeeperCommand::Extend { attempts: vec![attempt(1)], until: Moment(5) });
         comes_back(KeeperCommand::Start(Box::new(StartAttempt {
             attempt: attempt(u64::MAX),

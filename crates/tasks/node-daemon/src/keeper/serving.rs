@@ -27,6 +27,8 @@ const CHILDREN: u64 = 2;
 /// First token of tasks' streams: twice the process number, plus one for standard error, is added.
 const STREAMS: u64 = 16;
 
+/// Most bytes of output in an answer: as JSON they are at most twice as many.
+const PEEK_BYTES_MAX: usize = 256 << 10;
 /// Most orders that are carried out before ends are handled again.
 const N_ORDERS_AT_ONCE: usize = 16;
 /// Longest wait: the boot clock goes on while the machine sleeps, and a waiting process does not notice.
@@ -250,6 +252,23 @@ impl Keeper {
                 attempts.iter().for_each(|attempt| self.held.forget(attempt));
             }
             KeeperCommand::Leave => self.leaving = true,
+            KeeperCommand::Peek { peek, wanted } => self.peek(peek, wanted),
+        }
+    }
+
+    /// Tells what tasks have written, as much as fits into a message between nodes.
+    fn peek(&mut self, peek: u64, wanted: Vec<(Attempt, [u64; 2])>) {
+        let mut n_left = PEEK_BYTES_MAX;
+        let mut found = Vec::new();
+        for (attempt, known) in wanted {
+            let Some(task) = self.task(&attempt) else { continue };
+            let news = task.news(known, n_left);
+            n_left -= news.iter().map(|it| it.text.0.len()).sum::<usize>().min(n_left);
+            found.push((attempt, news));
+        }
+        let Some(daemon) = &mut self.daemon else { return };
+        if daemon.queue(&KeeperReport::Peeked { peek, found }).is_err() {
+            self.forget_daemon();
         }
     }
 

@@ -122,11 +122,12 @@ fn connect(command: &mut Command, task: &StartAttempt) -> Result<[Option<PipeRea
             Ok([Some(stdout), Some(stderr)])
         }
         Destination::Folder(folder) => {
-            let folder = Path::new(folder);
             // If it cannot be created, the files tell why.
             fs::create_dir_all(folder).ok();
-            command.stdout(created(&folder.join(format!("{}.out", task.name)))?);
-            command.stderr(created(&folder.join(format!("{}.err", task.name)))?);
+            if let Some([stdout, stderr]) = output_files(task) {
+                command.stdout(created(&stdout)?);
+                command.stderr(created(&stderr)?);
+            }
             Ok([None, None])
         }
     }
@@ -137,6 +138,12 @@ fn pipe() -> Result<(PipeReader, io::PipeWriter), WhyNot> {
     let (reader, writer) = io::pipe().map_err(no_room)?;
     rustix::io::ioctl_fionbio(&reader, true).map_err(|error| no_room(error.into()))?;
     Ok((reader, writer))
+}
+
+/// Files that receive a task's output, where it is not kept in memory.
+pub(super) fn output_files(task: &StartAttempt) -> Option<[PathBuf; 2]> {
+    let Destination::Folder(folder) = &task.output else { return None };
+    Some(["out", "err"].map(|end| Path::new(folder).join(format!("{}.{end}", task.name))))
 }
 
 /// Creates an output file. An instance overwrites the output of an earlier one; opened for appending, so that the

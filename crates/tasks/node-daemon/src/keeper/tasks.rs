@@ -2,13 +2,16 @@
 
 use super::memory::ProcessTree;
 use super::protocol::{Destination, StartAttempt};
-use super::starting::Started;
+use super::starting::{Started, output_files};
 use node_core::interface::{Attempt, AttemptEnd, EndedAttempt, Killed, Moment, RunningAttempt};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, PipeReader, Read};
+use std::fs::File;
+use std::io::{self, ErrorKind, PipeReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use task_api::{Output, OutputText, Usage};
+use task_api::{Output, OutputText, StreamNews, Usage};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;
@@ -34,6 +37,8 @@ pub(super) struct RunningTask {
     pid: Pid,
     started: Instant,
     streams: [Option<Stream>; 2],
+    /// Files that receive the output instead.
+    files: Option<[PathBuf; 2]>,
 }
 
 #[derive(Debug)]
@@ -64,6 +69,7 @@ impl RunningTask {
             pid: started.pid,
             started: Instant::now(),
             streams: started.streams.map(|reader| reader.map(stream)),
+            files: output_files(start),
         }
     }
 
@@ -86,6 +92,22 @@ impl RunningTask {
             Err(_) => stream.reader = None,
         }
         false
+    }
+
+    /// What was written behind so many bytes of each stream, of at most `n_bytes_max` in all.
+    pub(super) fn news(&self, known: [u64; 2], n_bytes_max: usize) -> [StreamNews; 2] {
+        let mut n_left = n_bytes_max;
+        [0, 1].map(|idx| {
+            let news = match (&self.streams[idx], &self.files) {
+                (Some(stream), _) => stream.capture.news(known[idx], n_left),
+                // A file that cannot be read now may be there later.
+                (None, Some(files)) => file_news(&files[idx], known[idx], n_left)
+                    .unwrap_or(StreamNews { from: known[idx], ..StreamNews::default() }),
+                (None, None) => StreamNews::default(),
+            };
+            n_left -= news.text.0.len().min(n_left);
+            news
+        })
     }
 
     /// Asks the task to end, and sets the time after which it is killed. When its lease has expired it is killed at
@@ -170,6 +192,16 @@ impl RunningTask {
     }
 }
 
+/// Part of a file behind `known` bytes.
+fn file_news(path: &Path, known: u64, n_bytes_max: usize) -> io::Result<StreamNews> {
+    let file = File::open(path)?;
+    let mut bytes = vec![0; n_bytes_max];
+    let n_bytes = file.read_at(&mut bytes, known)?;
+    bytes.truncate(n_bytes);
+    let n_bytes = file.metadata()?.len();
+    Ok(StreamNews { from: known, text: OutputText(bytes), n_bytes })
+}
+
 /// Ends tasks that hold more memory than they had asked for.
 pub(super) fn end_large<'a>(
     tasks: impl Iterator<Item = &'a mut RunningTask>,
@@ -221,6 +253,31 @@ impl Capture {
         self.n_dropped += u64::try_from(excess).unwrap_or(u64::MAX);
     }
 
+    /// What is kept behind `known` bytes, of at most `n_bytes_max`.
+    fn news(&self, known: u64, n_bytes_max: usize) -> StreamNews {
+        let n_head = self.head.len() as u64;
+        let tail_from = n_head + self.n_dropped;
+        let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        // The head is whole, and only the tail moves.
+        let (from, bytes): (u64, Vec<u8>) = match known {
+            _ if known < n_head => {
+                let rest = if self.n_dropped == 0 { self.tail.len() } else { 0 };
+                let head = self.head.iter().skip(at(known));
+                (
+                    known,
+                    head.chain(self.tail.iter().take(rest)).take(n_bytes_max).copied().collect(),
+                )
+            }
+            _ => {
+                let from = known.max(tail_from);
+                let tail = self.tail.iter().skip(at(from - tail_from));
+                (from, tail.take(n_bytes_max).copied().collect())
+            }
+        };
+        let n_bytes = tail_from + self.tail.len() as u64;
+        StreamNews { from, text: OutputText(bytes), n_bytes }
+    }
+
     /// Returns the kept bytes and the number of dropped ones; a line between the halves tells of those.
     pub(super) fn finish(self) -> (OutputText, u64) {
         let mut bytes = self.head;
@@ -257,5 +314,25 @@ mod tests {
         check(8, &["ab", "cdef", "ghijkl"], "abcd\n[sintonia: 4 bytes were not kept]\nijkl", 4);
         check(3, &["abcdef"], "ab\n[sintonia: 3 bytes were not kept]\nf", 3);
         check(0, &["abc"], "", 3);
+    }
+
+    #[test]
+    fn news_begin_where_the_reader_is() {
+        let mut capture = Capture::new(8);
+        let check = |capture: &Capture, known, n_max, expected: (u64, &str, u64)| {
+            let news = capture.news(known, n_max);
+            let text = String::from_utf8(news.text.0).unwrap();
+            assert_eq!((news.from, text.as_str(), news.n_bytes), expected);
+        };
+        check(&capture, 0, 99, (0, "", 0));
+        capture.push(b"abcdef");
+        check(&capture, 0, 99, (0, "abcdef", 6));
+        check(&capture, 3, 2, (3, "de", 6));
+        check(&capture, 5, 99, (5, "f", 6));
+        check(&capture, 6, 99, (6, "", 6));
+        capture.push(b"ghijk");
+        check(&capture, 2, 99, (2, "cd", 11));
+        check(&capture, 4, 99, (7, "hijk", 11));
+        check(&capture, 9, 99, (9, "jk", 11));
     }
 }

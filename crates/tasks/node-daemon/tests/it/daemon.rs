@@ -90,7 +90,7 @@ impl Node {
     /// Number of tasks in this state.
     fn n_in(&self, state: TaskState) -> usize {
         let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
-        let request = ClientRequest::Tasks { filter, after: None, n_max: 1000 };
+        let request = ClientRequest::Tasks { filter, after: None, n_max: 1000, is_backward: false };
         let DaemonAnswer::Tasks { tasks, .. } = self.client().ask(&request).unwrap() else {
             panic!("tasks were asked for")
         };

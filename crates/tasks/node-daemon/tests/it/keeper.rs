@@ -101,6 +101,7 @@ impl Rig {
                 KeeperEvent::Inventory { ended, .. } | KeeperEvent::Ended(ended) => {
                     all.extend(ended)
                 }
+                KeeperEvent::Peeked { .. } => {}
                 KeeperEvent::Gone => panic!("the keeper has gone after {} ends", all.len()),
             }
         }

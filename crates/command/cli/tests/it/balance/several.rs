@@ -2,6 +2,8 @@
 
 use super::daemon::{Daemon, TestCluster};
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
@@ -44,6 +46,42 @@ fn tasks_of_one_node_run_on_all() {
     let why = nodes[0].said(&["explain", name]);
     let node = elsewhere["node"].as_str().unwrap();
     assert!(why.contains(&format!("taken by `{node}`")), "{why}");
+}
+
+#[test]
+fn what_tasks_write_is_followed_from_any_node() {
+    let cluster = TestCluster::new();
+    let nodes = three(&cluster, &[]);
+    let script = "echo first; until [ -e go ]; do sleep 0.05; done; echo bad >&2; echo last";
+    let name = nodes[0].said(&["submit", "--array", "1-6", "--", "sh", "-c", script]);
+    let mut command = nodes[1].command(&["tasks", name.trim(), "--follow"]);
+    let mut follow = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let of_all = |what: &str| (1..=6).map(|n| format!("alpha.{n}: {what}")).collect::<Vec<_>>();
+    let next_six = |lines: &mut dyn Iterator<Item = String>| {
+        let mut found = lines.take(6).collect::<Vec<_>>();
+        found.sort();
+        found
+    };
+    assert_eq!(next_six(&mut lines), of_all("first"), "they still run");
+    std::fs::write(cluster.path("go"), "").unwrap();
+    assert_eq!(next_six(&mut lines), of_all("last"));
+    assert_eq!(lines.next(), None);
+    let said = follow.wait_with_output().unwrap();
+    let mut errors = String::from_utf8(said.stderr).unwrap();
+    errors.truncate(errors.find("sintonia:").unwrap());
+    let mut errors = errors.lines().collect::<Vec<_>>();
+    errors.sort_unstable();
+    assert_eq!(
+        (said.status.code(), errors),
+        (Some(0), of_all("bad").iter().map(String::as_str).collect())
+    );
+    let found = nodes[2].said(&["tasks", name.trim(), "--grep", "fir"]);
+    assert_eq!(found.lines().collect::<Vec<_>>(), of_all("first"));
+    // The last ones are asked for first.
+    let last = nodes[2].lines(&["tasks", "--home", "alpha", "--last", "2", "--json"]);
+    let last = last.iter().map(|task| task["task"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(last, ["alpha.5", "alpha.6"]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_browser_follows_what_happens_and_orders() {
         "document.querySelectorAll('tr[data-task]').length === 5",
         "document.getElementById('gantt-frame').dataset.bars === '3'",
         "document.querySelector('rect.failed[data-bar=\"alpha.1\"]')",
-        "document.querySelector('tr[data-submission=\"alpha.2-6\"]')",
+        "document.querySelector('tr[data-job=\"alpha.2-6\"]')",
         // The chart began with what the daemon had kept.
         "1 < document.querySelector('.course .queued').getAttribute('d').split(' ').length",
         "document.documentElement.scrollWidth <= 380",

@@ -32,7 +32,7 @@ impl NodeSite {
             "/" => Some(Page::new(HTML, balance::page(&self.state(0)))),
             "/state.json" => Some(data(serde_json::to_value(self.state(after())).ok()?)),
             "/metrics" => self.metrics(),
-            "/submissions.json" => Some(self.asked(|client| tasks::submissions(client, request))),
+            "/jobs.json" => Some(self.asked(|client| tasks::jobs(client, request))),
             "/tasks.json" => Some(self.asked(|client| tasks::tasks(client, request))),
             "/active.json" => Some(self.asked(|client| tasks::active(client, request))),
             "/task.json" => Some(self.asked(|client| tasks::task(client, request))),
@@ -79,23 +79,35 @@ fn data(value: Value) -> Page {
 }
 
 fn cancel(client: &mut Client, order: &[u8]) -> Result<Value, SiteError> {
-    let tasks = tasks_of(&parsed(order)?)?;
-    match client.ask(&ClientRequest::Cancel { tasks })? {
-        DaemonAnswer::Canceled { n_tasks } => Ok(json!({"n_tasks": n_tasks})),
-        answer => Err(other(answer).into()),
+    let mut n_all = 0;
+    for tasks in ranges_of(&parsed(order)?)? {
+        match client.ask(&ClientRequest::Cancel { tasks })? {
+            DaemonAnswer::Canceled { n_tasks } => n_all += n_tasks,
+            answer => return Err(other(answer).into()),
+        }
     }
+    Ok(json!({"n_tasks": n_all}))
 }
 
+/// Runs tasks again. Of several ranges, those that have no such tasks are passed over.
 fn rerun(client: &mut Client, order: &[u8]) -> Result<Value, SiteError> {
     let order = parsed(order)?;
     let which = serde_json::from_value::<RerunSelection>(order["which"].clone());
     let which =
         which.map_err(|_| SiteError::Value("`which` is `failed`, `unsuccessful` or `all`"))?;
-    match client.ask(&ClientRequest::Rerun { tasks: tasks_of(&order)?, which })? {
-        DaemonAnswer::Submitted { tasks } => {
-            Ok(json!({"tasks": tasks, "n_tasks": tasks.n_tasks()}))
+    let mut again = Vec::new();
+    let mut refusal = None;
+    for tasks in ranges_of(&order)? {
+        match client.ask(&ClientRequest::Rerun { tasks, which }) {
+            Ok(DaemonAnswer::Submitted { tasks }) => again.push(tasks),
+            Ok(answer) => refusal = Some(other(answer)),
+            Err(error @ ClientError::Refused(_)) => refusal = Some(error),
+            Err(error) => return Err(error.into()),
         }
-        answer => Err(other(answer).into()),
+    }
+    match refusal.filter(|_| again.is_empty()) {
+        Some(refusal) => Err(refusal.into()),
+        None => Ok(json!({"tasks": again})),
     }
 }
 
@@ -103,7 +115,13 @@ fn parsed(order: &[u8]) -> Result<Value, SiteError> {
     serde_json::from_slice(order).map_err(|_| SiteError::Value("the order is no JSON"))
 }
 
-fn tasks_of(order: &Value) -> Result<TaskRange, SiteError> {
-    let tasks = order["tasks"].as_str().and_then(|text| text.parse().ok());
-    tasks.ok_or(SiteError::Value("`tasks` is `NODE.NUMBER` or `NODE.FIRST-LAST`"))
+/// Tasks of an order: a range, or a list of ranges.
+fn ranges_of(order: &Value) -> Result<Vec<TaskRange>, SiteError> {
+    let range = |value: &Value| value.as_str()?.parse::<TaskRange>().ok();
+    let ranges = match order["tasks"].as_array() {
+        Some(ranges) => ranges.iter().map(range).collect::<Option<Vec<_>>>(),
+        None => range(&order["tasks"]).map(|range| vec![range]),
+    };
+    let ranges = ranges.filter(|ranges| !ranges.is_empty());
+    ranges.ok_or(SiteError::Value("`tasks` is `NODE.NUMBER`, `NODE.FIRST-LAST`, or a list of such"))
 }

@@ -1,4 +1,4 @@
-//! Data of the pages about tasks: submissions, lists, tasks that were active lately, and single ones.
+//! Data of the pages about tasks: jobs, lists, tasks that were active lately, and single ones.
 
 use super::error::SiteError;
 use crate::requests::{now_ms, other};
@@ -7,12 +7,12 @@ use node_daemon::web::PageRequest;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use task_api::{
-    ClientRequest, DaemonAnswer, EndedTask, Explanation, SubmissionStatus, TaskFilter, TaskName,
+    ClientRequest, DaemonAnswer, EndedTask, Explanation, JobStatus, TaskFilter, TaskName,
     TaskState, TaskStatus,
 };
 
-/// Most submissions that are shown: the newest ones.
-const N_SUBMISSIONS_MAX: usize = 200;
+/// Most jobs that are shown: the newest ones.
+const N_JOBS_MAX: usize = 200;
 /// Most tasks of a page of the list.
 const N_LISTED_MAX: u32 = 200;
 /// Most tasks in each state of those that have not ended.
@@ -24,23 +24,17 @@ const N_ACTIVE_MAX: usize = 2_000;
 /// Most tasks that are asked for at once.
 const N_AT_ONCE: u32 = 1_000;
 
-/// Submissions of a node with their progress, oldest first.
-pub(super) fn submissions(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
+/// Jobs of a node with their progress, oldest first.
+pub(super) fn jobs(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> {
     let home = request.value("home");
-    let (mut all, mut n_left_out) = (Vec::<SubmissionStatus>::new(), 0);
-    let mut after = None;
+    let (mut all, mut n_left_out, mut after) = (Vec::<JobStatus>::new(), 0, None);
     loop {
-        let question = ClientRequest::Submissions { home: home.clone(), after };
-        let (page, next) = match client.ask(&question)? {
-            DaemonAnswer::Submissions { submissions, next } => (submissions, next),
+        let (page, next) = match client.ask(&ClientRequest::Jobs { home: home.clone(), after })? {
+            DaemonAnswer::Jobs { jobs, next } => (jobs, next),
             answer => return Err(other(answer).into()),
         };
-        for one in page {
-            if !all.last_mut().is_some_and(|last| last.join(&one)) {
-                all.push(one);
-            }
-        }
-        let n_excess = all.len().saturating_sub(N_SUBMISSIONS_MAX);
+        all.extend(page);
+        let n_excess = all.len().saturating_sub(N_JOBS_MAX);
         n_left_out += n_excess;
         all.drain(..n_excess);
         match next {
@@ -49,27 +43,27 @@ pub(super) fn submissions(client: &mut Client, request: &PageRequest) -> Result<
         }
     }
     let now_ms = now_ms();
-    let submissions = all.iter().map(|one| submission(one, now_ms)).collect::<Vec<_>>();
-    Ok(json!({"at_ms": now_ms, "submissions": submissions, "n_left_out": n_left_out}))
+    let jobs = all.iter().map(|job| as_json(job, now_ms)).collect::<Vec<_>>();
+    Ok(json!({"at_ms": now_ms, "jobs": jobs, "n_left_out": n_left_out}))
 }
 
-fn submission(one: &SubmissionStatus, now_ms: u64) -> Value {
+fn as_json(job: &JobStatus, now_ms: u64) -> Value {
+    let quantile = |share| job.durations.quantile_ms(share);
     json!({
-        "tasks": one.tasks,
-        "n_tasks": one.n_open() + one.n_ended(),
-        "title": one.title,
-        "is_array": one.is_array,
-        "submitted_ms": one.submitted_ms,
-        "n_waiting": one.n_waiting,
-        "n_running": one.n_running,
-        "n_succeeded": one.n_succeeded,
-        "n_failed": one.n_failed,
-        "n_canceled": one.n_canceled,
-        "n_again": one.n_again,
-        "first_started_ms": one.first_started_ms,
-        "last_ended_ms": one.last_ended_ms,
-        "left_ms": one.left_ms(now_ms),
-        "durations_ms": [one.durations.quantile_ms(0.5), one.durations.quantile_ms(0.9)],
+        "name": job.name,
+        "tasks": job.tasks,
+        "ranges": job.ranges,
+        "n_tasks": job.n_tasks,
+        "n_queued": job.n_queued,
+        "n_running": job.n_running,
+        "n_succeeded": job.n_succeeded,
+        "n_failed": job.n_failed,
+        "n_canceled": job.n_canceled,
+        "n_again": job.n_again,
+        "submitted_ms": job.submitted_ms,
+        "ended_ms": job.ended_ms,
+        "left_ms": job.left_ms(now_ms),
+        "durations_ms": [quantile(0.5), quantile(0.9)],
     })
 }
 
@@ -79,7 +73,8 @@ pub(super) fn tasks(client: &mut Client, request: &PageRequest) -> Result<Value,
         return open(client, request);
     }
     let after = request.value("after").and_then(|text| text.parse().ok());
-    let (mut tasks, next) = page(client, &filter(request)?, after, N_LISTED_MAX)?;
+    let is_backward = request.value("order").as_deref() == Some("newest");
+    let (mut tasks, next) = page(client, &filter(request)?, (after, is_backward), N_LISTED_MAX)?;
     tasks.truncate(N_LISTED_MAX as usize);
     Ok(json!({"at_ms": now_ms(), "tasks": tasks, "next": next}))
 }
@@ -90,7 +85,7 @@ fn open(client: &mut Client, request: &PageRequest) -> Result<Value, SiteError> 
     let mut tasks = Vec::new();
     for state in [TaskState::Running, TaskState::Leased, TaskState::Queued] {
         let filter = TaskFilter { state: Some(state), ..all.clone() };
-        tasks.extend(page(client, &filter, None, N_OPEN_MAX)?.0);
+        tasks.extend(page(client, &filter, (None, false), N_OPEN_MAX)?.0);
     }
     Ok(json!({"at_ms": now_ms(), "tasks": tasks, "next": null}))
 }
@@ -101,7 +96,7 @@ pub(super) fn active(client: &mut Client, request: &PageRequest) -> Result<Value
     let filter = TaskFilter { active_since_ms: Some(since_ms), ..filter(request)? };
     let (mut all, mut n_left_out, mut after) = (Vec::new(), 0, None);
     loop {
-        let (tasks, next) = page(client, &filter, after, N_AT_ONCE)?;
+        let (tasks, next) = page(client, &filter, (after, false), N_AT_ONCE)?;
         all.extend(tasks);
         if 2 * N_ACTIVE_MAX < all.len() || next.is_none() {
             n_left_out += keep_newest(&mut all);
@@ -125,10 +120,10 @@ fn keep_newest(tasks: &mut Vec<TaskStatus>) -> usize {
 fn page(
     client: &mut Client,
     filter: &TaskFilter,
-    after: Option<u64>,
+    (after, is_backward): (Option<u64>, bool),
     n_max: u32,
 ) -> Result<(Vec<TaskStatus>, Option<u64>), ClientError> {
-    let question = ClientRequest::Tasks { filter: filter.clone(), after, n_max };
+    let question = ClientRequest::Tasks { filter: filter.clone(), after, n_max, is_backward };
     match client.ask(&question)? {
         DaemonAnswer::Tasks { tasks, next, .. } => Ok((tasks, next)),
         answer => Err(other(answer)),

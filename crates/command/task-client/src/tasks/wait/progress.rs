@@ -60,7 +60,7 @@ impl Progress {
     pub(super) fn of(wait: &Wait<'_>) -> Self {
         let line = ProgressLine::every(TELL_EVERY);
         let is_plain = !line.is_terminal && wait.output == TaskOutput::Output;
-        let is_shown = line.is_terminal || is_plain;
+        let is_shown = (line.is_terminal || is_plain) && wait.output != TaskOutput::Followed;
         let shown = Shown {
             line,
             width: Terminal::new(Color::Never).style().width,
@@ -140,7 +140,8 @@ fn n_running(
     for state in [TaskState::Running, TaskState::Leased] {
         let (tasks, state) = (Some(tasks.clone()), Some(state));
         let filter = TaskFilter { tasks, state, ..TaskFilter::default() };
-        let question = ClientRequest::Tasks { filter, after: None, n_max: N_RUNNING_MAX };
+        let (n_max, is_backward) = (N_RUNNING_MAX, false);
+        let question = ClientRequest::Tasks { filter, after: None, n_max, is_backward };
         if let DaemonAnswer::Tasks { tasks, .. } = client.ask(&question)? {
             n_running += tasks.iter().filter(|task| task.started_ms.is_some()).count() as u64;
         }

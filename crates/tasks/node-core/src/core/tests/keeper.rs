@@ -69,6 +69,7 @@ impl Keeper {
                     }
                 }
             }
+            KeeperOrder::Peek { .. } => {}
             KeeperOrder::Leave => self.has_left = true,
         }
         None

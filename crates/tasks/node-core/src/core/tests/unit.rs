@@ -250,6 +250,7 @@ fn tasks_are_listed_by_pages_state_and_title() {
         filter,
         after,
         n_max: 2,
+        is_backward: false,
     })[..]
     {
         [DaemonAnswer::Tasks { tasks, next, .. }] => {

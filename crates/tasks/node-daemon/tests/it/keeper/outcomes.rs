@@ -1,7 +1,7 @@
 //! Tests of tasks while no daemon, keeper or guard dies.
 
 use node_daemon::keeper::boot_now;
-use task_api::{ArrayIndices, Output, OutputText, Resources};
+use task_api::{ArrayIndices, Output, OutputText, Resources, StreamNews};
 
 use super::*;
 
@@ -28,6 +28,42 @@ fn a_task_ends_with_its_code_and_its_output() {
     check(&rig, "kill -9 $$", AttemptEnd::Signal(9), "", "");
     check(&rig, "pwd; cat", AttemptEnd::Exit(0), "/\n", "");
     check(&rig, "echo $SINTONIA_TASK#$SINTONIA_INSTANCE", AttemptEnd::Exit(0), "test.1#1\n", "");
+}
+
+#[test]
+fn what_a_task_writes_is_told_while_it_runs() {
+    let rig = Rig::new();
+    rig.inventory();
+    let files = rig.path().join("out").display().to_string();
+    let script = "echo one; echo two >&2; echo x > written; sleep 99";
+    for number in [1, 2] {
+        rig.send(start(number, &["sh", "-c", script], |it, _| {
+            it.folder = rig.path().display().to_string();
+            it.limits.output_folder = (number == 2).then(|| files.clone());
+        }));
+        until(|| rig.path().join("written").exists(), "it has written");
+        fs::remove_file(rig.path().join("written")).unwrap();
+    }
+    let news = |from: u64, text: &str, n_bytes| StreamNews {
+        from,
+        text: OutputText(text.as_bytes().to_vec()),
+        n_bytes,
+    };
+    let mut expected = vec![
+        (attempt(1), [news(0, "one\n", 4), news(2, "o\n", 4)]),
+        (attempt(2), [news(0, "one\n", 4), news(0, "two\n", 4)]),
+    ];
+    let known = [[0, 2], [0, 0], [0, 0]];
+    let wanted = (1..).map(attempt).zip(known).collect::<Vec<_>>();
+    rig.send(KeeperOrder::Peek { peek: 7, wanted });
+    // The pipe is read by the keeper soon after it was written to.
+    let KeeperEvent::Peeked { peek: 7, found } = rig.says() else { panic!("no answer") };
+    if found[0].1[0].n_bytes == 0 {
+        expected[0].1 = found[0].1.clone();
+    }
+    assert_eq!(found, expected);
+    rig.cancel(1);
+    rig.cancel(2);
 }
 
 #[test]

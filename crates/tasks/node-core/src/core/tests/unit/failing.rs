@@ -41,7 +41,8 @@ fn counts(rig: &mut Rig) -> NodeCounters {
 }
 
 fn tasks(rig: &mut Rig, filter: TaskFilter) -> Vec<TaskStatus> {
-    let answers = rig.ask(ClientRequest::Tasks { filter, after: None, n_max: 99 });
+    let answers =
+        rig.ask(ClientRequest::Tasks { filter, after: None, n_max: 99, is_backward: false });
     let [DaemonAnswer::Tasks { tasks, .. }] = &answers[..] else { unreachable!("{answers:?}") };
     tasks.clone()
 }

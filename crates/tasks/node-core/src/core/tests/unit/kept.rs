@@ -30,8 +30,12 @@ fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
     (0..5).for_each(|_| rig.end());
     assert_eq!(numbers(&rig.ask(wait("n.2-3"))), (vec![2, 3], 0));
     assert_eq!(numbers(&rig.ask(wait("n.1-6"))), (vec![4, 5, 1, 2, 3], 1));
-    let answers =
-        rig.ask(ClientRequest::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 });
+    let answers = rig.ask(ClientRequest::Tasks {
+        filter: TaskFilter::default(),
+        after: None,
+        n_max: 9,
+        is_backward: false,
+    });
     let [DaemonAnswer::Tasks { tasks, past: Some(past), .. }] = &answers[..] else {
         unreachable!("{answers:?}")
     };
