@@ -30,6 +30,7 @@ Examples:
   sintonia submit --wait --quiet --array 1-100 --on-end 'notify-send $SINTONIA_N_FAILED' -- ./solve
   sintonia submit --array 1-500 --retry 3 --max-fails 20 -- ./fetch
   sintonia submit --cpus 4 --memory 8G --time-limit 2h -- ./solve big.in
+  sintonia submit --nodes 2 --cpus 8 -- mpirun ./solve big.in                 16 ranks on two nodes
   sintonia submit --variant gpus=1 --variant cpus=8 -- ./train           a GPU, or else 8 cores
   ls *.png | sintonia submit --wait --each-line - -- convert {} {}.jpg
   sintonia submit --after-ok alpha.1-500 --priority 5 -- ./collect
@@ -189,6 +190,8 @@ fn submission(options: &Options) -> anyhow::Result<Submission> {
 
 /// Variables that describe a job or node in which this command happens to run, and not those of the task.
 const FOREIGN: &str = "SINTONIA_TASK SINTONIA_ARRAY_INDEX SINTONIA_ITEM SINTONIA_CPUS SINTONIA_CORES SINTONIA_GPUS \
+                       SINTONIA_NODES SINTONIA_HOSTS SINTONIA_HOST_FILE OMPI_MCA_orte_default_hostfile \
+                       PRTE_MCA_prte_default_hostfile HYDRA_HOST_FILE \
                        SINTONIA_MEMORY SINTONIA_VARIANT SINTONIA_INSTANCE SINTONIA_KEEPER SINTONIA_KEEPER_RUN \
                        SINTONIA_NODE OLDPWD PWD SHLVL";
 /// Beginning of those that tell a task its pieces of resources.

@@ -11,6 +11,8 @@ const AMOUNT_MAX: u32 = 1 << 16;
 const N_VARIANTS_MAX: usize = 16;
 /// Most resources with names of their own in one alternative.
 const N_NAMED_MAX: usize = 32;
+/// Most nodes of one task.
+const N_NODES_MAX: u32 = 1 << 12;
 /// Longest time, in ms: a hundred years.
 const TIME_MS_MAX: u64 = 100 * 366 * 86_400_000;
 
@@ -37,6 +39,9 @@ pub struct Resources {
 pub struct Demand {
     /// Alternatives, the preferred one first; none stands for one core.
     pub variants: Vec<Resources>,
+    /// Nodes that the task runs on at once, each of which gives it all of an alternative; 0 or 1 for one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub nodes: u32,
     /// True if the task is not bound to the cores that it is given.
     #[serde(skip_serializing_if = "is_false")]
     pub is_unpinned: bool,
@@ -66,6 +71,9 @@ pub enum DemandError {
         "`{0}` cannot be the name of a resource: use 1 to 32 letters, digits, `-` and `_`, beginning with a letter"
     )]
     Name(String),
+    /// The task asks for too many nodes.
+    #[error("{0} nodes are asked for, {N_NODES_MAX} at most")]
+    Nodes(u32),
     /// There are too many alternatives or names.
     #[error(
         "{0} alternatives with {1} names are asked for, {N_VARIANTS_MAX} with {N_NAMED_MAX} at most"
@@ -173,8 +181,28 @@ impl Demand {
         self.variants().iter().map(|it| it.cpus).min().unwrap_or(1)
     }
 
-    /// Returns whether a node that has all of `capacity` can run the task.
+    /// Returns whether the task runs on several nodes at once.
+    pub fn is_spanning(&self) -> bool {
+        1 < self.nodes
+    }
+
+    /// Number of nodes that the task runs on at once.
+    pub fn n_nodes(&self) -> u32 {
+        self.nodes.max(1)
+    }
+
+    /// What a task that runs on several nodes asks of each of them.
+    pub fn of_one_node(&self) -> Self {
+        Self { nodes: 0, ..self.clone() }
+    }
+
+    /// Returns whether a node that has all of `capacity` can run the task alone.
     pub fn fits(&self, capacity: &Resources) -> bool {
+        !self.is_spanning() && self.part_fits(capacity)
+    }
+
+    /// Returns whether a node that has all of `capacity` can be one of those that the task runs on.
+    pub fn part_fits(&self, capacity: &Resources) -> bool {
         self.variants().iter().any(|it| it.fit(capacity))
     }
 
@@ -193,6 +221,9 @@ impl Demand {
             return Err(DemandError::Many(self.variants.len(), n_named));
         }
         self.variants.iter().try_for_each(Resources::check)?;
+        if N_NODES_MAX < self.nodes {
+            return Err(DemandError::Nodes(self.nodes));
+        }
         let times = [self.time_limit_ms, self.expect_ms];
         let wrong = |ms: &u64| !(1..=TIME_MS_MAX).contains(ms);
         let wrong = times.into_iter().flatten().find(wrong);
@@ -223,11 +254,14 @@ impl fmt::Display for Resources {
 }
 
 impl fmt::Display for Demand {
-    /// Writes the alternatives: `1 core, 1 GPU or 8 cores`.
+    /// Writes the alternatives: `1 core, 1 GPU or 8 cores`, `4 cores on each of 2 nodes`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (idx, variant) in self.variants().iter().enumerate() {
             let or = if idx == 0 { "" } else { " or " };
             write!(f, "{or}{variant}")?;
+        }
+        if self.is_spanning() {
+            write!(f, " on each of {} nodes", self.nodes)?;
         }
         Ok(())
     }

@@ -22,6 +22,7 @@ mod gathering;
 mod history;
 mod holding;
 mod jobs;
+mod leading;
 mod lending;
 mod moves;
 mod node;
@@ -30,6 +31,8 @@ mod placing;
 mod processes;
 mod relaying;
 mod requests;
+mod rooms;
+mod spanning;
 mod task_view;
 mod turn;
 mod waiting;
@@ -45,12 +48,15 @@ use balancing_policies::{Balance, Moment, NodeLoad};
 use gathering::Gathering;
 use history::NodeHistory;
 use holding::{Holding, N_RESULTS_MAX, Offered};
+use leading::Leading;
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
 use node::Node;
 use peeking::Peeking;
 use placing::Placing;
 use relaying::Relaying;
+use rooms::Rooms;
+use spanning::Spanning;
 use task_api::Presence;
 use turn::{Asker, Turn};
 use waits::Waits;
@@ -79,6 +85,9 @@ struct Roles {
     gathering: Gathering,
     relaying: Relaying,
     peeking: Peeking,
+    rooms: Rooms,
+    spanning: Spanning,
+    leading: Leading,
     history: NodeHistory,
     stopping: Option<Stopping>,
 }
@@ -101,6 +110,9 @@ impl Core {
             gathering: Gathering::default(),
             relaying: Relaying::default(),
             peeking: Peeking::default(),
+            rooms: Rooms::default(),
+            spanning: Spanning::default(),
+            leading: Leading::default(),
             history: NodeHistory::default(),
             stopping: None,
         };
@@ -173,6 +185,8 @@ impl Roles {
     fn settle(&mut self, turn: &mut Turn<'_>) {
         turn.stop_arrays();
         turn.open_gates();
+        self.rooms.serve(turn);
+        self.span(turn);
         self.fill(turn);
         self.place(turn);
         self.report_load(turn);
@@ -193,12 +207,14 @@ impl Roles {
             self.balance_offer(result, turn);
         }
         self.holding.sweep(turn);
+        self.rooms.sweep(turn);
+        self.leading.sweep(turn);
         self.note_history(turn);
         turn.node.book.tasks_mut().end_delays(turn.now.moment);
         self.relaying.sweep(turn);
         self.peeking.sweep(turn);
         if let Some(stopping) = &mut self.stopping {
-            stopping.sweep(turn);
+            stopping.sweep(self.rooms.are_empty(), turn);
         }
         // The rules need a measurement now and then, even when nothing changes.
         self.reported = None;
@@ -245,6 +261,26 @@ impl Roles {
             PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, turn),
             PeerMessage::AskGone(ask) => self.waits.gone(Asker::Peer(from, ask)),
             PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, turn),
+            PeerMessage::AskRoom { room, demand, waits } => {
+                self.on_ask_room(from, room, (demand, waits), turn);
+            }
+            PeerMessage::HasRoomFor { room, given } => {
+                self.spanning.on_answer(from, (room, given.map(|given| *given)), turn);
+            }
+            PeerMessage::KeepRooms { number, rooms } => {
+                // Before the keeper has reported what runs, nothing can be said.
+                if turn.node.processes.ready {
+                    let gone = self.rooms.keep(rooms, (turn.node, turn.now));
+                    turn.out.send(from, PeerMessage::RoomsKept { number, gone });
+                }
+            }
+            PeerMessage::RoomsKept { number, gone } => {
+                self.leading.on_kept(from, (number, gone), turn);
+            }
+            PeerMessage::LeaveRooms(rooms) => {
+                self.rooms.leave(&rooms, turn.node);
+                self.holding.tell_of_room(turn);
+            }
             PeerMessage::HasRoom => {
                 lending.refusals.has_room(from, turn.now.moment);
                 self.placing.hurry();
@@ -267,8 +303,9 @@ impl Roles {
         } else if N_RESULTS_MAX <= turn.node.book.foreign().len() {
             "too many of its results wait to be acknowledged"
         } else {
-            let keeps_room = self.backfill.keeps_room(turn.node);
-            if self.holding.on_offer(from, offered, keeps_room, turn) {
+            let keeps_room = self.backfill.keeps_room(turn.node) || self.rooms.wanted().is_some();
+            let Self { holding, rooms, .. } = self;
+            if holding.on_offer(from, offered, (keeps_room, rooms), turn) {
                 self.balance.on_received(from);
             }
             return;
@@ -283,6 +320,9 @@ impl Roles {
                 turn.node.processes.ready = true;
                 for run in running {
                     turn.node.processes.reported(&run);
+                    if let Some(span) = &run.allocation.span {
+                        self.leading.begin(run.attempt, span, turn.now.moment);
+                    }
                     if run.attempt.task.home == turn.node.me {
                         turn.runs(run);
                     } else {
@@ -299,6 +339,7 @@ impl Roles {
             }
             KeeperEvent::Gone => {
                 for attempt in turn.node.processes.lost() {
+                    self.leading.ended(attempt, turn);
                     if attempt.task.home == turn.node.me {
                         turn.attempt_lost(attempt);
                     } else {
@@ -312,6 +353,7 @@ impl Roles {
     fn attempt_ended(&mut self, ended: EndedAttempt, turn: &mut Turn<'_>) {
         let attempt = ended.attempt;
         turn.node.processes.ended(attempt);
+        self.leading.ended(attempt, turn);
         self.holding.tell_of_room(turn);
         turn.node.counts.n_ended += u64::from(ended.end.outcome().is_some());
         turn.node.note_duration(&ended);
@@ -344,6 +386,9 @@ impl Roles {
     fn stop(&mut self, now: bool, turn: &mut Turn<'_>) {
         let stopping = self.stopping.get_or_insert_with(|| Stopping::new(turn.now.moment));
         stopping.begin(now, turn);
+        if now {
+            self.rooms.clear(turn);
+        }
         self.holding.return_all(turn);
     }
 }
@@ -375,12 +420,13 @@ impl Stopping {
     }
 
     /// Leaves if nothing runs and other nodes need nothing of this one.
-    fn sweep(&mut self, turn: &mut Turn<'_>) {
+    fn sweep(&mut self, has_no_rooms: bool, turn: &mut Turn<'_>) {
         let waited = FAREWELL_MS <= turn.now.moment.ms_since(self.since);
         let told = turn.node.book.foreign().is_empty() || waited;
         // Other nodes may still run tasks of this home, and can report their results only here.
         let nothing_lent = turn.node.book.leases().is_empty() || self.now;
-        if !self.over && turn.node.processes.n() == 0 && told && nothing_lent {
+        let runs_nothing = turn.node.processes.n() == 0 && has_no_rooms;
+        if !self.over && runs_nothing && told && nothing_lent {
             self.over = true;
             turn.out.keeper(KeeperOrder::Leave);
             turn.out.presence(Presence::Left);

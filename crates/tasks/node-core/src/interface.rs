@@ -21,7 +21,7 @@ pub use crate::peer_message::{
     SharedEnd, SharedWork,
 };
 pub use crate::pool::NodeCapacity;
-pub use crate::terms::{Allocation, SubmissionTerms};
+pub use crate::terms::{Allocation, Room, RoomId, Span, SubmissionTerms};
 
 /// Returns the number of the node with this name. Two names with the same number are as unlikely as two files with
 /// the same CRC-32; a node whose number is taken is refused like one whose name is taken.

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use task_api::{ClientRequest, DaemonAnswer, Demand, NodeStatus, Output, TaskOutcome, Usage};
 
 use crate::attempt::{Attempt, ExecContext, TaskInput, TaskKey};
+use crate::terms::{Allocation, Room, RoomId, Span};
 
 /// Version of these messages; nodes of another version are refused when they connect.
-pub const PEER_VERSION: u16 = 2;
+pub const PEER_VERSION: u16 = 3;
 /// Longest message in bytes.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
@@ -66,6 +67,8 @@ pub struct OfferedTask {
     pub work_idx: u32,
     /// Index and text of the task.
     pub input: TaskInput,
+    /// Room that was found for it on several nodes, of which the receiver is the one that starts it.
+    pub span: Option<Span>,
 }
 
 /// End of a task, reported to its home.
@@ -167,6 +170,39 @@ pub enum PeerMessage {
         #[serde(with = "as_json")]
         status: Box<NodeStatus>,
     },
+    /// Asks for room for a task that runs on several nodes. Asked again, it keeps the room, or the place in the line.
+    AskRoom {
+        /// Name of the room; the home of its attempt is the sender.
+        room: RoomId,
+        /// What the task asks of the node.
+        #[serde(with = "as_json")]
+        demand: Demand,
+        /// True if the node shall keep what gets free for it.
+        waits: bool,
+    },
+    /// Answers [`PeerMessage::AskRoom`]: there is room, or none now.
+    HasRoomFor {
+        /// Name of the room.
+        room: RoomId,
+        /// The room.
+        given: Option<Box<Room>>,
+    },
+    /// From the node that runs such a task: keep its room.
+    KeepRooms {
+        /// Number that comes back in the answer.
+        number: u64,
+        /// The rooms, with what was given.
+        rooms: Vec<(RoomId, Allocation)>,
+    },
+    /// Answers [`PeerMessage::KeepRooms`].
+    RoomsKept {
+        /// Number of the question.
+        number: u64,
+        /// Rooms that are not there any more.
+        gone: Vec<RoomId>,
+    },
+    /// Rooms are not needed any more.
+    LeaveRooms(Vec<RoomId>),
     /// To homes whose tasks were not taken for want of room: some of it is free again.
     HasRoom,
     /// Answers [`PeerMessage::Ask`].
@@ -215,6 +251,11 @@ impl PeerMessage {
             | Self::Ask { .. }
             | Self::AskGone(_)
             | Self::HasRoom
+            | Self::AskRoom { .. }
+            | Self::HasRoomFor { .. }
+            | Self::KeepRooms { .. }
+            | Self::RoomsKept { .. }
+            | Self::LeaveRooms(_)
             | Self::Balance(_)
             | Self::HowAreYou(_)
             | Self::IAm { .. } => false,

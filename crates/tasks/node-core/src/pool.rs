@@ -110,6 +110,9 @@ impl Pool {
             let fits = 0 < self.free(n_slots).cpus;
             return fits.then(|| self.give(Allocation::default()));
         };
+        if demand.is_spanning() {
+            return None;
+        }
         let free = self.free_for(demand, n_slots);
         let (idx, variant) = demand.variants().iter().enumerate().find(|(_, it)| it.fit(&free))?;
         let cpus = variant.cpus.max(variant.cpus_max.min(free.cpus));
@@ -121,6 +124,7 @@ impl Pool {
             variant: u32::try_from(idx).unwrap_or(0),
             cores: if is_bound { self.free_cores(cpus) } else { Vec::new() },
             gpus: self.free_ids(GPUS, self.capacity.amounts.gpus, variant.gpus),
+            span: None,
             named: named
                 .map(|(name, n)| {
                     let n_all = self.capacity.amounts.named.get(name).copied().unwrap_or(0);
@@ -129,6 +133,17 @@ impl Pool {
                 .collect(),
         };
         Some(self.give(allocation))
+    }
+
+    /// Gives what was given before the daemon restarted, if nobody else has it.
+    pub(crate) fn give_again(&mut self, allocation: &Allocation) -> bool {
+        let is_free =
+            |(name, ids): (&str, &Vec<u32>)| !ids.iter().any(|id| self.is_taken(name, *id));
+        let fits = allocation.resources().fit(&self.free(0)) && one_by_one(allocation).all(is_free);
+        if fits {
+            self.give(allocation.clone());
+        }
+        fits
     }
 
     /// Notes that an allocation is in use.

@@ -1,7 +1,10 @@
 //! What a submission asks for beyond its command, and what an attempt is given of its node.
 
+use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
 use task_api::{Demand, DependencyKind, FailureRules, Resources, Schedule, Submission};
+
+use crate::attempt::Attempt;
 
 /// What a submission asks for beyond its command, with the numbers of its tasks.
 ///
@@ -90,13 +93,46 @@ pub struct Allocation {
     pub gpus: Vec<u32>,
     /// Numbers of its pieces of other resources.
     pub named: Vec<(String, Vec<u32>)>,
+    /// The other nodes, where the attempt has room on several.
+    pub span: Option<Box<Span>>,
+}
+
+/// Other nodes that an attempt has room on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Number of the search in which the room was found.
+    pub round: u64,
+    /// Host of the node that starts the attempt.
+    pub host: String,
+    /// Room on the others.
+    pub rooms: Vec<Room>,
+}
+
+/// Room on a node for an attempt that another node starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// The node.
+    pub node: NodeId,
+    /// Its host, by which a launcher reaches it.
+    pub host: String,
+    /// What it gives.
+    pub allocation: Allocation,
+}
+
+/// Name of the room of an attempt on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RoomId {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// Number of the search in which the room was found.
+    pub round: u64,
 }
 
 impl Default for Allocation {
     /// One core, any one.
     fn default() -> Self {
         let (cores, gpus, named) = (Vec::new(), Vec::new(), Vec::new());
-        Self { cpus: 1, memory_bytes: 0, variant: 0, cores, gpus, named }
+        Self { cpus: 1, memory_bytes: 0, variant: 0, cores, gpus, named, span: None }
     }
 }
 

@@ -19,6 +19,7 @@ mod client;
 mod connection;
 mod guard;
 mod held;
+mod host_list;
 mod leftovers;
 mod memory;
 mod pending_starts;

@@ -24,6 +24,10 @@ pub(super) struct ResourceOptions {
     /// Cores, to which the task is bound; with a range, as many of them as are free
     #[arg(long, value_name = "N[-MAX]", value_parser = cores)]
     cpus: Option<(u32, u32)>,
+    /// Nodes that the task runs on at once, with all of the following on each: the command starts on one of them, and finds
+    /// all in host files for Open MPI and MPICH, which these read by themselves, and in `SINTONIA_HOSTS`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    nodes: Option<u32>,
     /// Memory; a task that uses more is ended, and has failed
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory: Option<u64>,
@@ -102,6 +106,7 @@ impl ResourceOptions {
         let variants = is_named.then_some(first).into_iter().chain(self.variant.iter().cloned());
         Demand {
             variants: variants.collect(),
+            nodes: self.nodes.filter(|nodes| 1 < *nodes).unwrap_or(0),
             is_unpinned: self.no_pin,
             time_limit_ms: times.time_limit,
             expect_ms: times.expect,

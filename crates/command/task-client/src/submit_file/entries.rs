@@ -46,6 +46,7 @@ pub(super) struct TaskEntry {
     array: Option<NumberOrText>,
     items: Vec<String>,
     cpus: Option<NumberOrText>,
+    nodes: Option<u32>,
     memory: Option<NumberOrText>,
     gpus: Option<u32>,
     resources: BTreeMap<String, u32>,
@@ -252,6 +253,7 @@ impl TaskEntry {
         }
         Ok(Demand {
             variants,
+            nodes: self.nodes.filter(|nodes| 1 < *nodes).unwrap_or(0),
             is_unpinned: self.no_pin,
             time_limit_ms: time(&self.time_limit, "time_limit")?,
             expect_ms: time(&self.expect, "expect")?,

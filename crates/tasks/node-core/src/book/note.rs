@@ -81,13 +81,19 @@ pub enum Reason {
     NoRoom(Box<str>),
     /// The task was ordered ahead behind short tasks, and one of them was not short.
     NoTurn,
+    /// A node on which the task had room was lost, or had lost the room.
+    RoomLost,
 }
 
 impl Reason {
     /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
     pub fn is_loss(&self) -> bool {
         match self {
-            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
+            Self::Silent(_)
+            | Self::Restarted(_)
+            | Self::KeeperLost
+            | Self::NodeLost
+            | Self::RoomLost => true,
             Self::NotTaken(..)
             | Self::Unanswered(_)
             | Self::Returned(..)
@@ -105,9 +111,12 @@ impl Reason {
             | Self::Silent(node)
             | Self::Restarted(node)
             | Self::Returned(node, _) => Some(*node),
-            Self::KeeperLost | Self::Leaving | Self::NodeLost | Self::NoRoom(_) | Self::NoTurn => {
-                None
-            }
+            Self::KeeperLost
+            | Self::Leaving
+            | Self::NodeLost
+            | Self::NoRoom(_)
+            | Self::NoTurn
+            | Self::RoomLost => None,
         }
     }
 
@@ -127,6 +136,7 @@ impl Reason {
             Self::Leaving => "the node was stopped".to_owned(),
             Self::NodeLost => "its node went down, and it was ended".to_owned(),
             Self::NoRoom(because) => format!("it could not be started yet: {because}"),
+            Self::RoomLost => "one of its nodes was lost, and it was ended".to_owned(),
             Self::NoTurn => {
                 "it was queued ahead behind short tasks, one of which took longer; it had not started"
                     .to_owned()

@@ -51,7 +51,7 @@ impl Backfill {
         let demand = node.book.task(next).and_then(|task| task.work.demand.as_deref());
         if self.keeps_room(node) {
             let ends = now.plus_ms(demand.and_then(Demand::lasts_ms)?);
-            return (ends <= room_at(node, head)?).then_some(next);
+            return (ends <= room_at(node, demand_of(node, head))?).then_some(next);
         }
         let n_cores = demand.map_or(1, |demand| demand.cpus_min().max(1).into());
         self.passed.iter_mut().for_each(|passed| passed.n_cores += n_cores);
@@ -71,12 +71,15 @@ impl Roles {
         let n_slots = self.balance.n_slots().max(1);
         let n_kept = u64::from(self.balance.n_kept(now));
         let may_start = |turn: &Turn<'_>| n_kept < turn.node.book.tasks().n_queued();
-        while self.holding.start(n_slots, turn) || may_start(turn) && self.start_own(n_slots, turn)
-        {
-        }
+        let is_kept = self.rooms.wanted().is_some();
+        while !is_kept && self.holding.start(n_slots, &mut self.leading, turn)
+            || may_start(turn) && self.start_own(n_slots, turn)
+        {}
         // Tasks that ask for more than a core are started only when they have it.
-        while turn.node.processes.pool.n_special() == 0
-            && turn.node.processes.n() < turn.n_orders(n_slots as usize)
+        let is_kept = is_kept || self.backfill.keeps_room(turn.node);
+        while !is_kept
+            && turn.node.processes.pool.n_special() == 0
+            && (turn.node.processes.pool.used().cpus as usize) < turn.n_orders(n_slots as usize)
             && may_start(turn)
             && turn.start_ahead(n_slots)
         {}
@@ -84,18 +87,29 @@ impl Roles {
 
     /// Starts an own task, if there is room for one.
     fn start_own(&mut self, n_slots: u32, turn: &mut Turn<'_>) -> bool {
-        let next = self.backfill.next(turn.node, n_slots, turn.now.moment);
+        let now = turn.now.moment;
+        let next = match self.rooms.wanted() {
+            Some(wanted) => next_before(turn.node, wanted, (n_slots, now)),
+            None => self.backfill.next(turn.node, n_slots, now),
+        };
         next.is_some_and(|number| turn.start(number, n_slots))
     }
+}
+
+/// Number of the next task that fits, and ends before a task that asks for `wanted` can have room.
+fn next_before(node: &mut Node, wanted: &Demand, (n_slots, now): (u32, Moment)) -> Option<u64> {
+    let pool = &node.processes.pool;
+    let next = node.book.next_queued(|demand| pool.fits(demand, n_slots))?;
+    let ends = now.plus_ms(demand_of(node, next).and_then(Demand::lasts_ms)?);
+    (ends <= room_at(node, Some(wanted))?).then_some(next)
 }
 
 fn demand_of(node: &Node, number: u64) -> Option<&Demand> {
     node.book.task(number)?.work.demand.as_deref()
 }
 
-/// Moment at which a waiting task will have room, if that is known.
-fn room_at(node: &Node, number: u64) -> Option<Moment> {
-    let demand = demand_of(node, number);
+/// Moment at which there will be room for this, if that is known.
+fn room_at(node: &Node, demand: Option<&Demand>) -> Option<Moment> {
     let mut back = Resources::nothing();
     for (ends, allocation) in node.processes.ends() {
         back.add(&allocation.resources());

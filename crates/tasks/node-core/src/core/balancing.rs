@@ -96,7 +96,8 @@ impl Roles {
         // A node that stops takes no tasks and gives none.
         let stops = self.stopping.is_some();
         let own = node.options.measurement;
-        let is_full = stops || node.processes.are_full(now) || self.backfill.keeps_room(node);
+        let is_kept = self.backfill.keeps_room(node) || self.rooms.wanted().is_some();
+        let is_full = stops || node.processes.are_full(now) || is_kept;
         NodeLoad {
             // A node without room for a process has tasks to give and no core to offer.
             n_running: if is_full { own.n_cores.max(1) } else { n_running },

@@ -2,11 +2,12 @@
 
 use balancing_policies::{Balance, BalanceSnapshot};
 use task_api::{
-    DaemonAnswer, Explanation, HistoryEvent, NodeStatus, Presence, TaskEvent, TaskOutcome,
+    DaemonAnswer, Demand, Explanation, HistoryEvent, NodeStatus, Presence, TaskEvent, TaskOutcome,
     TaskState,
 };
 
 use super::node::Node;
+use super::spanning::Spanning;
 use super::task_view::{TaskView, seconds, stopped_sentence};
 use crate::book::{Note, NotedEvent, Task};
 use crate::interface::Now;
@@ -19,6 +20,7 @@ pub(super) struct Explainer<'a> {
     pub(super) node: &'a Node,
     pub(super) balance: &'a Balance,
     pub(super) now: Now,
+    pub(super) spanning: &'a Spanning,
     pub(super) status: NodeStatus,
 }
 
@@ -170,12 +172,14 @@ impl Explainer<'_> {
         if let Some(demand) = task.work.class.as_deref() {
             let mut free = pool.capacity().clone();
             free.subtract(pool.used());
-            sentences.push(match pool.could_fit(Some(demand)) {
+            let one = &demand.of_one_node();
+            sentences.extend(self.what_is_found(number, demand));
+            sentences.push(match pool.could_fit(Some(one)) {
                 true => format!("it asks for {demand}, and `{name}` has {free} free"),
                 false => format!("it asks for {demand}, and `{name}` never has that"),
             });
             let up = self.node.peers.iter().filter(|member| member.presence == Presence::Up);
-            let n_able = up.filter(|member| demand.fits(&member.capacity)).count();
+            let n_able = up.filter(|member| one.fits(&member.capacity)).count();
             sentences.push(format!("{n_able} other nodes that are up could have that"));
         }
         let terms = task.work.terms.as_deref();
@@ -187,6 +191,28 @@ impl Explainer<'_> {
             ));
         }
         sentences
+    }
+
+    /// What is found for a task that runs on several nodes.
+    fn what_is_found(&self, number: u64, demand: &Demand) -> Option<String> {
+        if !demand.is_spanning() {
+            return None;
+        }
+        let n_wanted = demand.n_nodes();
+        Some(match self.spanning.progress(number) {
+            None => {
+                format!("it runs when {n_wanted} nodes have room at once, and is tried in turn")
+            }
+            Some((n_found, None)) => {
+                format!("{n_found} of its {n_wanted} nodes have given it room in this try")
+            }
+            Some((n_found, Some(node))) => {
+                let node = self.node.name_of(node);
+                format!(
+                    "{n_found} of its {n_wanted} nodes have given it room, and `{node}` keeps for it what gets free"
+                )
+            }
+        })
     }
 
     fn why_nobody_takes_it(&self, snapshot: &BalanceSnapshot) -> Vec<String> {

@@ -7,11 +7,13 @@
 mod held_tasks;
 mod results;
 
+use super::leading::{self, Leading};
 use super::node::{N_SHARES_MAX, count};
+use super::rooms::Rooms;
 use super::turn::Turn;
 use crate::interface::{
     Allocation, Attempt, AttemptEnd, EndedAttempt, ExecContext, InstanceId, Job, KeeperOrder,
-    Killed, NodeId, OfferedTask, OfferedWork, PeerMessage, Work,
+    Killed, NodeId, OfferedTask, OfferedWork, PeerMessage, RoomId, Work,
 };
 use balancing_policies::Moment;
 use held_tasks::{HeldTasks, Startable};
@@ -71,11 +73,11 @@ impl Holding {
         &mut self,
         from: NodeId,
         offered: Offered,
-        keeps_room: bool,
+        room: (bool, &mut Rooms),
         turn: &mut Turn<'_>,
     ) -> bool {
         let offer = offered.offer;
-        let (shares, because) = self.take(from, offered, keeps_room, turn);
+        let (shares, because) = self.take(from, offered, room, turn);
         let n_tasks = count(shares.len());
         turn.out.send(from, PeerMessage::Taken { offer, n_tasks, because });
         if shares.is_empty() {
@@ -91,7 +93,7 @@ impl Holding {
         &mut self,
         from: NodeId,
         offered: Offered,
-        keeps_room: bool,
+        (keeps_room, rooms): (bool, &mut Rooms),
         turn: &mut Turn<'_>,
     ) -> (Vec<InstanceId>, Option<String>) {
         let arounds = offered.arounds.into_iter().map(Arc::new).collect::<Vec<_>>();
@@ -103,7 +105,7 @@ impl Holding {
         });
         let works = works.collect::<Vec<_>>();
         let mut shares = Vec::new();
-        for OfferedTask { share, work_idx, input } in offered.tasks {
+        for OfferedTask { share, work_idx, input, span } in offered.tasks {
             let attempt = share.of_home(from);
             if self.held.are_full() {
                 return (shares, Some("too many tasks of others wait there".to_owned()));
@@ -117,9 +119,13 @@ impl Holding {
             let pool = &mut turn.node.processes.pool;
             // What asks for more than a core is given it now, and starts when its home has answered.
             let demand = work.class.as_deref();
-            let allocation = demand.and_then(|demand| match keeps_room {
-                true => None,
-                false => pool.allocate(Some(demand), 0),
+            let allocation = demand.and_then(|demand| match span {
+                Some(span) => {
+                    let given = rooms.withdraw(RoomId { attempt, round: span.round })?;
+                    Some(Allocation { span: Some(Box::new(span)), ..given })
+                }
+                None if keeps_room => None,
+                None => pool.allocate(Some(demand), 0),
             });
             if let Some(demand) = demand.filter(|_| allocation.is_none()) {
                 self.refused.insert(from);
@@ -144,12 +150,20 @@ impl Holding {
     }
 
     /// Starts a task of another home, if one may be started; returns whether it did.
-    pub(super) fn start(&mut self, n_slots: u32, turn: &mut Turn<'_>) -> bool {
+    pub(super) fn start(
+        &mut self,
+        n_slots: u32,
+        leading: &mut Leading,
+        turn: &mut Turn<'_>,
+    ) -> bool {
         let has_room = turn.node.processes.pool.fits(None, n_slots);
         let Some(next) = self.held.start_next(turn.now.moment, has_room) else { return false };
         let Startable { attempt, work: (work, input), allocation, until } = next;
         let allocation =
             allocation.unwrap_or_else(|| turn.node.processes.pool.give(Allocation::default()));
+        if let Some(span) = &allocation.span {
+            leading.begin(attempt, span, turn.now.moment);
+        }
         let home = attempt.task.home;
         let name = format!("{}.{}", turn.node.name_of(home), attempt.task.number);
         let lease_until = Some(until);
@@ -316,6 +330,9 @@ impl Holding {
     fn forget(&mut self, attempt: Attempt, turn: &mut Turn<'_>) {
         if let Some(allocation) = self.held.forget(attempt) {
             turn.node.processes.pool.take_back(&allocation);
+            if let Some(span) = &allocation.span {
+                leading::leave(attempt, span, turn);
+            }
         }
     }
 

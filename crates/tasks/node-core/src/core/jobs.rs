@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use task_api::{DaemonAnswer, JobAccount, JobStatus, TaskOutcome, TaskRange, TaskState};
+use task_api::{DaemonAnswer, Demand, JobAccount, JobStatus, TaskOutcome, TaskRange, TaskState};
 
 use super::node::Node;
 use crate::book::Task;
@@ -134,7 +134,8 @@ fn account(job: &mut JobStatus, task: &Task, (started_ms, ended_ms): (Option<u64
     if matches!(task.outcome(), Some(TaskOutcome::Exit(_) | TaskOutcome::Signal(_))) {
         job.durations.add(ran_ms);
     }
-    let n_cores = task.work.demand.as_ref().map_or(1, |demand| demand.cpus_min().max(1));
+    let n_cores_of = |demand: &Demand| demand.cpus_min().max(1).saturating_mul(demand.n_nodes());
+    let n_cores = task.work.demand.as_deref().map_or(1, n_cores_of);
     let account: &mut JobAccount = &mut job.account;
     account.n_tasks += 1;
     account.used.add(task.usage().unwrap_or_default());

@@ -14,9 +14,9 @@ use super::node::N_SHARES_MAX;
 use super::placing::Refusals;
 use super::turn::Turn;
 use crate::book::{Book, EndRecord, JournalRecord, Lease, Reason};
-use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd};
+use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd, Span};
 use balancing_policies::Moment;
-use packing::{Packing, n_cores_of, pack};
+use packing::{Packing, n_cores_of, pack, pack_one};
 use std::collections::{BTreeMap, BTreeSet};
 use task_api::Demand;
 
@@ -115,6 +115,15 @@ impl Lending {
         let is_it = |it: Option<&Demand>, _: u32| it == Some(demand);
         let packing = pack(receiver, n_tasks.saturating_mul(n_each), is_it, turn);
         self.offer(receiver, packing, turn) / n_each
+    }
+
+    /// Offers a task that has room on several nodes to the one of them that shall start it.
+    pub(super) fn lend_span(&mut self, to: NodeId, number: u64, span: Span, turn: &mut Turn<'_>) {
+        let member = turn.node.peers.get(to).filter(|_| turn.node.peers.is_up(to));
+        let Some(member) = member.filter(|_| self.offers.len() < N_OFFERS_MAX) else { return };
+        let receiver = Receiver { id: to, incarnation: member.incarnation };
+        let packing = pack_one(receiver, number, span, turn);
+        self.offer(receiver, packing, turn);
     }
 
     /// Sends what was packed; returns the number of its cores.

@@ -102,9 +102,9 @@ impl Roles {
                 known.and_then(|()| self.take_rerun(&tasks, which, turn))
             }
             ClientRequest::Explain { task } => view.known(&task.alone()).and_then(|()| {
-                let (node, balance) = (&*turn.node, &self.balance);
+                let (node, balance, spanning) = (&*turn.node, &self.balance, &self.spanning);
                 let status = self.status(node, turn.now);
-                Explainer { node, balance, now: turn.now, status }.explain(task.number)
+                Explainer { node, balance, spanning, now: turn.now, status }.explain(task.number)
             }),
             ClientRequest::History { .. } => {
                 let (node, samples) = (turn.node.options.name.clone(), self.history.samples());
@@ -166,8 +166,20 @@ impl Roles {
         let demand = &submission.demand;
         let stays = |it: &&Member| matches!(it.presence, Presence::Up | Presence::Silent);
         let mut others = turn.node.peers.iter().filter(stays);
-        let fits_here = turn.node.processes.pool.could_fit(Some(demand));
-        if fits_here || others.any(|member| demand.fits(&member.capacity)) {
+        let one = demand.of_one_node();
+        let fits_here = turn.node.processes.pool.could_fit(Some(&one));
+        if demand.is_spanning() {
+            let n_others = others.filter(|member| one.fits(&member.capacity)).count();
+            let (n_able, n_wanted) = (n_others + usize::from(fits_here), demand.n_nodes());
+            return match n_able < n_wanted as usize {
+                false => Ok(()),
+                true => Err(format!(
+                    "{n_able} nodes of the cluster have {one} for a task that asks for {n_wanted} such nodes: ask for less, or \
+                     start more (`sintonia nodes --resources` lists what they have)"
+                )),
+            };
+        }
+        if fits_here || others.any(|member| one.fits(&member.capacity)) {
             return Ok(());
         }
         Err(format!(

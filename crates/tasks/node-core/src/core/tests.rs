@@ -14,7 +14,7 @@ mod unit;
 mod world;
 
 use balancing_policies::{Moment, Policy};
-use task_api::TaskOutcome;
+use task_api::{Demand, Resources, TaskOutcome};
 
 use random::Random;
 use trouble::Trouble;
@@ -137,6 +137,29 @@ fn tasks_with_wishes_get_what_they_ask_for_in_their_order() {
         has_wishes: true,
     };
     check(1024..1048, trouble);
+}
+
+/// A task that asks for all nodes, in the middle of small ones that come all the time from two homes.
+#[test]
+fn a_task_over_all_nodes_gets_its_turn() {
+    for seed in 1100..1106 {
+        let trouble = Trouble { has_wishes: true, ..Trouble::default() };
+        let mut world = World::new(3, Policy::DEFAULT, trouble, Random::new(seed));
+        let all = [0, 1].map(|home| {
+            world.submit_demand(home, 60, Demand::default());
+            let two = Resources { cpus: 2, ..Resources::default() };
+            let demand = Demand { variants: vec![two], nodes: 3, ..Demand::default() };
+            let tasks = world.submit_demand(home, 1, demand);
+            world.submit_demand(home, 60, Demand::default());
+            tasks
+        });
+        world.heal_and_run();
+        world.assert_all_is_well(&format!("seed {seed}"));
+        for tasks in &all {
+            let n_after = world.n_started_after(tasks);
+            assert!(10 < n_after, "seed {seed}: it was the last but {n_after}");
+        }
+    }
 }
 
 /// Fault: with records lost from a damaged journal, a task ran on two nodes.

@@ -139,16 +139,24 @@ impl Turn<'_> {
         })
     }
 
-    fn order(&mut self, number: u64, allocation: Allocation, n_at_once: Option<u32>) -> bool {
+    /// Orders the start of an own task with what it was given.
+    pub(super) fn order(
+        &mut self,
+        number: u64,
+        allocation: Allocation,
+        n_at_once: Option<u32>,
+    ) -> bool {
         let Some(task) = self.node.book.task(number) else { return false };
         let attempt = self.node.attempt(number, task.instance + 1);
+        let lease_ms = self.node.options.lease_ms;
         let job = Job {
             attempt,
             name: format!("{}.{number}", self.node.options.name),
             work: task.work.clone(),
             input: task.input(number),
+            // What has room on other nodes ends when this daemon does not keep it any more.
+            lease_until: allocation.span.is_some().then(|| self.now.moment.plus_ms(lease_ms)),
             allocation,
-            lease_until: None,
             n_at_once,
         };
         self.started(attempt, self.now.unix_ms);
@@ -243,6 +251,7 @@ impl Turn<'_> {
                 self.node.processes.found_no_room(self.now.moment);
                 Reason::NoRoom(because.into())
             }
+            AttemptEnd::Killed(Killed::LeaseOut) => Reason::RoomLost,
             AttemptEnd::NoTurn => {
                 self.node.short_tasks.waited();
                 Reason::NoTurn

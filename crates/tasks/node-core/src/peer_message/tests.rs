@@ -26,6 +26,7 @@ fn offer() -> impl Strategy<Value = PeerMessage> {
         share,
         work_idx,
         input: TaskInput { array_index, item },
+        span: None,
     });
     let demand = Demand { time_limit_ms: Some(9), ..Demand::default() };
     let work = ("[a-z]{0,5}", any::<Option<String>>(), any::<bool>());
@@ -44,6 +45,16 @@ fn offer() -> impl Strategy<Value = PeerMessage> {
     })
 }
 
+fn room() -> impl Strategy<Value = (RoomId, Allocation)> {
+    (share(), any::<u64>(), any::<bool>()).prop_map(|(share, round, has_span)| {
+        let given = Allocation { cpus: 2, ..Allocation::default() };
+        let room = Room { node: NodeId(3), host: "b".to_owned(), allocation: given.clone() };
+        let span = Span { round, host: "a".to_owned(), rooms: vec![room] };
+        let span = has_span.then(|| Box::new(span));
+        (RoomId { attempt: share.of_home(NodeId(2)), round }, Allocation { span, ..given })
+    })
+}
+
 fn message() -> impl Strategy<Value = PeerMessage> {
     prop_oneof![
         offer(),
@@ -51,6 +62,12 @@ fn message() -> impl Strategy<Value = PeerMessage> {
             PeerMessage::Renew { number, incarnation: 1, whole, shares }
         }),
         vec(end(), 0..4).prop_map(PeerMessage::Ended),
+        room().prop_map(|(room, allocation)| PeerMessage::AskRoom {
+            room,
+            demand: Demand { nodes: allocation.cpus, ..Demand::default() },
+            waits: true,
+        }),
+        vec(room(), 0..4).prop_map(|rooms| PeerMessage::KeepRooms { number: 7, rooms }),
         any::<u64>().prop_map(|ask| PeerMessage::Ask {
             ask,
             request: ClientRequest::Tasks {

@@ -14,7 +14,7 @@ use std::{fs, io, thread};
 use frame::{FrameBuffer, FrameError};
 
 use super::SOCKET;
-use super::protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION, VERSION_MIN};
+use super::protocol::{FRAMES, KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use node_core::interface::{EndedAttempt, KeeperEvent, KeeperOrder};
 
 /// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long
@@ -34,7 +34,6 @@ const N_ENDED_AT_ONCE: usize = 256;
 pub struct Keeper {
     stream: Mutex<UnixStream>,
     pid: u32,
-    version: u32,
 }
 
 /// Reasons why the keeper cannot be used.
@@ -105,7 +104,7 @@ impl Keeper {
     ) -> Result<Self, KeeperClientError> {
         let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
         let state = &fs::canonicalize(state).map_err(folder)?;
-        let (Found { reports, pid, version, inventory }, child) = find_or_start(state, command)?;
+        let ((reports, pid, inventory), child) = find_or_start(state, command)?;
         let stream = reports.stream.try_clone().map_err(folder)?;
         let run = move || {
             reports.tell_all(inventory, on_event);
@@ -115,7 +114,7 @@ impl Keeper {
         let builder = thread::Builder::new().name("keeper".to_owned());
         let start = |source| KeeperClientError::Start { state: state.clone(), source };
         builder.spawn(run).map_err(start)?;
-        Ok(Self { stream: Mutex::new(stream), pid, version })
+        Ok(Self { stream: Mutex::new(stream), pid })
     }
 
     /// Sends orders together. Waits while the keeper has many to carry out.
@@ -124,11 +123,7 @@ impl Keeper {
     /// When the keeper is gone, or an order is too long; then none was sent.
     pub fn send(&self, orders: &[KeeperOrder]) -> Result<(), KeeperClientError> {
         let mut bytes = Vec::new();
-        let is_known = |order: &&KeeperOrder| {
-            VERSION <= self.version || !matches!(order, KeeperOrder::Peek { .. })
-        };
-        let mut orders = orders.iter().filter(is_known);
-        orders.try_for_each(|order| FRAMES.encode(&as_order(order), &mut bytes))?;
+        orders.iter().try_for_each(|order| FRAMES.encode(&as_order(order), &mut bytes))?;
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         stream.write_all(&bytes).map_err(KeeperClientError::Ended)
     }
@@ -164,13 +159,8 @@ fn as_order(order: &KeeperOrder) -> KeeperCommand {
     }
 }
 
-/// Keeper that answers: its connection, and what it said first.
-struct Found {
-    reports: Reports,
-    pid: u32,
-    version: u32,
-    inventory: KeeperEvent,
-}
+/// Keeper that answers: its connection, its process number, and its first message.
+type Found = (Reports, u32, KeeperEvent);
 
 /// Tries until a keeper answers: one that was killed may still accept connections, and hold the lock that keeps the
 /// next one out. The process is returned if it was started here.
@@ -211,9 +201,9 @@ fn find(state: &Path, deadline: Instant) -> Result<Found, KeeperClientError> {
     let left = deadline.saturating_duration_since(Instant::now()).max(LOOKS_EVERY);
     stream.set_read_timeout(Some(left)).map_err(ended)?;
     let mut reports = Reports { stream, frames: FrameBuffer::new(FRAMES) };
-    let (pid, version, inventory) = reports.inventory()?;
+    let (pid, inventory) = reports.inventory()?;
     reports.stream.set_read_timeout(None).map_err(ended)?;
-    Ok(Found { reports, pid, version, inventory })
+    Ok((reports, pid, inventory))
 }
 
 fn start(state: &Path, command: &[OsString]) -> Result<Child, KeeperClientError> {
@@ -243,12 +233,12 @@ struct Reports {
 }
 
 impl Reports {
-    /// Process number and version of the keeper, running attempts, and those that ended before.
-    fn inventory(&mut self) -> Result<(u32, u32, KeeperEvent), KeeperClientError> {
+    /// Process number of the keeper, running attempts, and those that ended before.
+    fn inventory(&mut self) -> Result<(u32, KeeperEvent), KeeperClientError> {
         let KeeperReport::Hello { version, pid, running, n_held } = self.next()? else {
             return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
         };
-        if !(VERSION_MIN..=VERSION).contains(&version) {
+        if version != VERSION {
             return Err(KeeperClientError::Version { version, pid });
         }
         let mut ended = Vec::new();
@@ -257,7 +247,7 @@ impl Reports {
                 ended.push(EndedAttempt { usage, ..*end });
             }
         }
-        Ok((pid, version, KeeperEvent::Inventory { running, ended }))
+        Ok((pid, KeeperEvent::Inventory { running, ended }))
     }
 
     fn next(&mut self) -> Result<KeeperReport, KeeperClientError> {

@@ -9,10 +9,8 @@ use node_core::interface::{
     Allocation, Attempt, EndedAttempt, Job, Killed, Moment, RunningAttempt, TaskInput,
 };
 
-/// Version, raised with every change of the messages.
+/// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
 pub(super) const VERSION: u32 = 4;
-/// Oldest version of a keeper that a daemon takes over: it does not know [`KeeperCommand::Peek`].
-pub(super) const VERSION_MIN: u32 = 3;
 
 /// Longest message in bytes: lists of running and ended tasks, of as many as a keeper takes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;

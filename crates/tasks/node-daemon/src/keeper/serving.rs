@@ -18,7 +18,7 @@ use super::pending_starts::PendingStarts;
 use super::protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use super::starting::WhyNot;
 use super::tasks::{MEMORY_EVERY_MS, RunningTask, end_large, never_ran};
-use super::{KeeperError, KeeperOptions, boot_now, held, place, reap, starting};
+use super::{KeeperError, KeeperOptions, boot_now, held, host_list, place, reap, starting};
 use node_core::interface::{Attempt, AttemptEnd, Moment};
 
 const LISTENER: u64 = 0;
@@ -47,6 +47,7 @@ pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
     // process already leads a session.
     rustix::process::setsid().ok();
     kill_marked(&options.state, Whose::Anybody);
+    host_list::remove_all(&options.state);
     let outcome = Keeper::new(options).and_then(|mut keeper| keeper.run());
     drop(lock);
     outcome
@@ -347,6 +348,9 @@ impl Keeper {
                 kill_marked(&self.options.state, whose);
             }
             self.pids.remove(&attempt);
+            if task.running.allocation.span.is_some() {
+                host_list::remove(&self.options.state, &task.name, attempt.instance);
+            }
             self.held.push(task.finish(end, &mut self.buffer));
             self.idle_since = Instant::now();
         }

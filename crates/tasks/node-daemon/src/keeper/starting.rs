@@ -14,6 +14,7 @@ use rustix::fs::{Access, access};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use super::host_list::{HostList, SLURM};
 use super::leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK};
 use super::protocol::{Destination, StartAttempt};
 
@@ -59,6 +60,14 @@ pub(super) fn start(task: &StartAttempt, state: &Path, run: &str) -> Result<Star
         .current_dir(&task.folder)
         .stdin(Stdio::null())
         .process_group(0);
+    if let Some(hosts) = HostList::of(task) {
+        let no_file =
+            |error: io::Error| WhyNot::NoRoom(format!("cannot write its host list: {error}"));
+        for (name, _) in task.environment.iter().filter(|(name, _)| name.starts_with(SLURM)) {
+            command.env_remove(name);
+        }
+        command.envs(hosts.write(task, state).map_err(no_file)?);
+    }
     let streams = connect(&mut command, task)?;
     let child = on_cores(&task.allocation.cores, || command.spawn());
     let child = child.map_err(|error| why_not(task, &program, &error))?;

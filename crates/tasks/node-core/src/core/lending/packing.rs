@@ -6,7 +6,7 @@ use crate::core::node::count;
 use crate::core::turn::Turn;
 use crate::interface::{
     ExecContext, FRAME_BYTES_MAX, InstanceId, OfferedTask, OfferedWork, PeerMessage, SharedWork,
-    Work,
+    Span, Work,
 };
 use std::sync::Arc;
 use task_api::{Demand, TaskOutcome};
@@ -38,18 +38,34 @@ pub(super) fn pack(
         && let Some(task) = turn.node.book.task(number)
     {
         let instance = task.instance + 1;
-        if !task.is_cancel_requested && !packing.add(InstanceId { number, instance }, task) {
+        if !task.is_cancel_requested && !packing.add(InstanceId { number, instance }, task, None) {
             break;
         }
         if task.is_cancel_requested {
             turn.end_unrun(number, TaskOutcome::Canceled);
             continue;
         }
-        let (Receiver { id: to, incarnation }, at_ms) = (to, turn.now.unix_ms);
-        turn.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
-        turn.node.book.unconfirm(number, turn.now.moment);
+        note_given(to, InstanceId { number, instance }, turn);
     }
     packing
+}
+
+/// Packs a waiting task that has room on several nodes.
+pub(super) fn pack_one(to: Receiver, number: u64, span: Span, turn: &mut Turn<'_>) -> Packing {
+    let mut packing = Packing::default();
+    if let Some(task) = turn.node.book.task(number).filter(|task| task.is_queued()) {
+        let share = InstanceId { number, instance: task.instance + 1 };
+        packing.add(share, task, Some(span));
+        note_given(to, share, turn);
+    }
+    packing
+}
+
+fn note_given(to: Receiver, share: InstanceId, turn: &mut Turn<'_>) {
+    let (Receiver { id: to, incarnation }, at_ms) = (to, turn.now.unix_ms);
+    let InstanceId { number, instance } = share;
+    turn.record(&JournalRecord::Given { number, instance, to, incarnation, at_ms });
+    turn.node.book.unconfirm(number, turn.now.moment);
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +90,7 @@ impl Packing {
     }
 
     /// Adds a task; returns whether there was room for it.
-    fn add(&mut self, share: InstanceId, task: &Task) -> bool {
+    fn add(&mut self, share: InstanceId, task: &Task, span: Option<Span>) -> bool {
         if OFFER_BYTES_MAX < self.n_bytes || N_TASKS_MAX <= self.tasks.len() {
             return false;
         }
@@ -86,7 +102,7 @@ impl Packing {
         let input = task.input(share.number);
         self.n_bytes += TASK_BYTES + input.item.as_ref().map_or(0, String::len);
         self.n_cores += n_cores_of(task);
-        self.tasks.push(OfferedTask { share, work_idx, input });
+        self.tasks.push(OfferedTask { share, work_idx, input, span });
         true
     }
 

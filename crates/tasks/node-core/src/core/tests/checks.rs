@@ -8,7 +8,7 @@ use task_api::{DependencyKind, TaskOutcome, TaskRange};
 use super::world::{Node, World, replay};
 use crate::book::Book;
 use crate::core::Core;
-use crate::interface::{TaskKey, node_id};
+use crate::interface::{Job, RoomId, TaskKey, node_id};
 
 impl World {
     pub(super) fn assert_all_is_well(&self, context: &str) {
@@ -63,6 +63,30 @@ impl World {
         }
     }
 
+    /// Checks that a task that asks for several nodes has room on as many when it is started.
+    pub(super) fn assert_has_all_nodes(&self, lead: usize, job: &Job) {
+        let n_wanted = job.work.demand.as_ref().map_or(1, |demand| demand.n_nodes());
+        let span = job.allocation.span.as_deref();
+        let mut nodes =
+            span.map_or(Vec::new(), |span| span.rooms.iter().map(|it| it.node).collect());
+        nodes.push(node_id(&self.nodes[lead].name));
+        nodes.sort();
+        nodes.dedup();
+        assert_eq!(nodes.len(), n_wanted as usize, "{job:?}");
+        let Some(span) = span.filter(|_| self.n_happened[1..].iter().all(|n| *n == 0)) else {
+            return;
+        };
+        let id = RoomId { attempt: job.attempt, round: span.round };
+        for room in &span.rooms {
+            let node = self.nodes.iter().find(|node| node_id(&node.name) == room.node).unwrap();
+            let mut given = node.core.as_ref().unwrap().roles.rooms.given();
+            assert!(
+                given.any(|(it, allocation)| (it, allocation) == (&id, &room.allocation)),
+                "{id:?}"
+            );
+        }
+    }
+
     /// Returns whether an event of this kind would change anything now.
     pub(super) fn has_effect(&self, kind: usize, idx: usize) -> bool {
         let is_open = |tasks: &TaskRange| {
@@ -87,6 +111,16 @@ impl World {
         (tasks.first..=tasks.last).filter_map(|n| book.task(n)?.outcome().cloned()).collect()
     }
 
+    /// Number of tasks that were started after this one.
+    pub(super) fn n_started_after(&self, tasks: &TaskRange) -> usize {
+        let started_ms = self.book_of(tasks).task(tasks.first).unwrap().started_ms();
+        let all = self.promised.iter().flat_map(|tasks| {
+            let book = self.book_of(tasks);
+            (tasks.first..=tasks.last).filter_map(|number| book.task(number)?.started_ms())
+        });
+        all.filter(|ms| started_ms < Some(*ms)).count()
+    }
+
     pub(super) fn ended_on(&self, tasks: &TaskRange) -> BTreeMap<NodeId, usize> {
         let book = self.book_of(tasks);
         let mut nodes = BTreeMap::new();
@@ -107,7 +141,11 @@ impl World {
             let idle = |book: &Book| {
                 book.n_open() == 0 && book.foreign().is_empty() && book.leases().is_empty()
             };
-            book.is_some_and(idle) && node.keeper.running.is_empty() && node.gated.is_empty()
+            let rooms = node.core.as_ref().map(|core| &core.roles.rooms);
+            rooms.is_some_and(|rooms| rooms.are_empty())
+                && book.is_some_and(idle)
+                && node.keeper.running.is_empty()
+                && node.gated.is_empty()
         };
         self.nodes.iter().all(quiet)
     }

@@ -99,15 +99,20 @@ impl Keeper {
     }
 
     /// Checks that nothing of the node is given twice.
-    pub(super) fn assert_fits(&self, capacity: &Resources) {
+    pub(super) fn assert_fits<'a>(
+        &'a self,
+        rooms: impl Iterator<Item = &'a Allocation>,
+        capacity: &Resources,
+    ) {
         let mut sum = Resources::nothing();
+        let given = self.running.values().map(|process| &process.allocation).chain(rooms);
+        let given = given.collect::<Vec<_>>();
         // Those that ask for nothing may share cores under some policies.
-        let special = self.running.values().filter(|process| !process.allocation.is_plain());
-        special.for_each(|process| sum.add(&process.allocation.resources()));
+        let special = given.iter().filter(|allocation| !allocation.is_plain());
+        special.for_each(|allocation| sum.add(&allocation.resources()));
         assert!(sum.fit(capacity), "{sum} of {capacity}");
         let ids = |of: fn(&Allocation) -> &Vec<u32>| {
-            let mut ids =
-                self.running.values().flat_map(|it| of(&it.allocation)).collect::<Vec<_>>();
+            let mut ids = given.iter().flat_map(|it| of(it)).collect::<Vec<_>>();
             let n_all = ids.len();
             ids.sort_unstable();
             ids.dedup();

@@ -42,7 +42,13 @@ pub(super) fn wishes(random: &mut Random, before: Option<&TaskRange>) -> (Demand
         gpus: u32::from(with_gpu),
         ..Resources::default()
     };
-    let variants = if random.happens(400) { Vec::new() } else { vec![one] };
+    let nodes = if random.happens(200) { 2 } else { 0 };
+    let small = || Resources { cpus: one.cpus.min(2), gpus: 0, ..one.clone() };
+    let variants = match random.happens(400) {
+        true => Vec::new(),
+        false if 0 < nodes => vec![small()],
+        false => vec![one],
+    };
     let expect_ms = random.happens(300).then(|| random.between(1, 4_000));
     let kinds = [DependencyKind::Succeeded, DependencyKind::Ended];
     let when = kinds[random.below(2)];
@@ -54,7 +60,7 @@ pub(super) fn wishes(random: &mut Random, before: Option<&TaskRange>) -> (Demand
         after: after.into_iter().collect(),
         ..Schedule::default()
     };
-    (Demand { variants, expect_ms, ..Demand::default() }, schedule)
+    (Demand { variants, nodes, expect_ms, ..Demand::default() }, schedule)
 }
 
 impl Trouble {

@@ -7,13 +7,14 @@ use super::trouble::{Trouble, capacity, wishes};
 use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
-    ClientId, CoreEvent, CoreTimer, KeeperEvent, Measurement, Member, NodeCapacity, NodeId, Now,
-    PeerMessage, node_id,
+    ClientId, CoreEvent, CoreTimer, KeeperEvent, KeeperOrder, Measurement, Member, NodeCapacity,
+    NodeId, Now, PeerMessage, node_id,
 };
 use balancing_policies::{Moment, Policy};
 use std::collections::BTreeSet;
 use task_api::{
-    ArrayIndices, ClientRequest, DaemonAnswer, Presence, Submission, TaskLimits, TaskRange,
+    ArrayIndices, ClientRequest, DaemonAnswer, Demand, Presence, Schedule, Submission, TaskLimits,
+    TaskRange,
 };
 
 #[derive(Default)]
@@ -134,13 +135,27 @@ impl World {
     }
 
     pub(super) fn submit(&mut self, idx: usize, n_tasks: u64) -> TaskRange {
-        let n_promised = self.promised.len();
         let name = &self.nodes[idx].name;
         let before = self.promised.iter().rev().find(|tasks| tasks.home == *name);
         let (demand, schedule) = match self.trouble.has_wishes {
             true => wishes(&mut self.random, before),
             false => Default::default(),
         };
+        self.submit_wishes(idx, n_tasks, (demand, schedule))
+    }
+
+    /// Submits tasks that ask for this.
+    pub(super) fn submit_demand(&mut self, idx: usize, n_tasks: u64, demand: Demand) -> TaskRange {
+        self.submit_wishes(idx, n_tasks, (demand, Schedule::default()))
+    }
+
+    fn submit_wishes(
+        &mut self,
+        idx: usize,
+        n_tasks: u64,
+        (demand, schedule): (Demand, Schedule),
+    ) -> TaskRange {
+        let n_promised = self.promised.len();
         let submission = Submission {
             demand,
             schedule,
@@ -299,15 +314,23 @@ impl World {
             let lasts_ms = self.random.between(1, 4_000);
             let n_fails = self.trouble.n_fails_of_1000;
             let code = i32::from(0 < n_fails && self.random.happens(n_fails));
+            let job = match &order {
+                KeeperOrder::Start(job) => Some(job.clone()),
+                _ => None,
+            };
             let started = self.nodes[idx].keeper.order(order, self.now_ms, (lasts_ms, code));
-            if let Some(task) = started {
+            if let Some((task, job)) = started.zip(job) {
+                self.assert_has_all_nodes(idx, &job);
                 self.n_starts += 1;
                 let runs = self.nodes.iter().map(|node| {
                     node.keeper.running.keys().filter(|attempt| attempt.task == task).count()
                 });
                 assert_eq!(runs.sum::<usize>(), 1, "{task:?} runs twice");
                 if self.has_wishes {
-                    self.nodes[idx].keeper.assert_fits(&capacity(idx, true));
+                    let core = self.nodes[idx].core.as_ref();
+                    let rooms = core.into_iter().flat_map(|core| core.roles.rooms.given());
+                    let rooms = rooms.map(|(_, allocation)| allocation);
+                    self.nodes[idx].keeper.assert_fits(rooms, &capacity(idx, true));
                     self.assert_in_order(task);
                 }
             }

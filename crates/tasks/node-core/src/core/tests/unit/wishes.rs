@@ -283,3 +283,15 @@ fn a_task_goes_to_a_node_that_has_what_it_asks_for() {
     rig.hear(PeerMessage::Taken { offer: again[0].0, n_tasks: 1, because: None });
     assert_eq!(rig.core.book().tasks().n_queued(), 2);
 }
+
+/// Two nodes with two cores each are asked for where there is one.
+#[test]
+fn a_task_that_asks_for_more_nodes_than_there_are_is_refused() {
+    let mut rig = rig();
+    let demand = Demand { nodes: 2, ..cpus(2) };
+    let submission = Box::new(Submission { demand, ..submission() });
+    rig.on(CoreEvent::FromClient { client: ANNA, request: ClientRequest::Submit { submission } });
+    let sentence = rig.refusal();
+    let expected = "1 nodes of the cluster have 2 cores for a task that asks for 2 such nodes";
+    assert!(sentence.starts_with(expected), "{sentence}");
+}

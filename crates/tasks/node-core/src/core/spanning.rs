@@ -1,0 +1,343 @@
+//! Finds room on several nodes at once for own tasks that ask for that: all or nothing.
+//!
+//! All nodes that could give some are asked at the same time. Where too few have room now, all of it is given back, and the
+//! home tries again after a while; so two homes that each have half of what they need do not wait for each other. A task
+//! that was tried in vain for long waits as well, at one node after the other in the order of their numbers: at each, what
+//! gets free is kept for it. As all homes wait in that order, there is no circle of homes that wait.
+
+use std::collections::BTreeMap;
+
+use balancing_policies::{Moment, NodeId};
+use task_api::Demand;
+
+use super::Roles;
+use super::rooms::{RoomAnswer, host, send_leave};
+use super::turn::Turn;
+use crate::book::Task;
+use crate::interface::{Attempt, PeerMessage, Room, RoomId, Span};
+
+/// Time for which answers are awaited, in ms.
+const TRY_MS: u64 = 600;
+/// Least time between two tries, in ms; a part of it at random comes to it.
+const PAUSE_MS: u64 = 200;
+/// Time after which a task waits at nodes, in ms.
+const PATIENCE_MS: u64 = 3_000;
+/// Time between two tries of one that waits, in ms.
+const TRY_EVERY_MS: u64 = 2_000;
+/// Time between two repetitions of what was asked for, in ms.
+const REPEAT_MS: u64 = 1_000;
+
+/// Search for room.
+#[derive(Debug, Default)]
+pub(super) struct Spanning {
+    search: Option<Search>,
+    n_rounds: u64,
+    next: Moment,
+    /// Tasks that were tried in vain, with the moment of the first time.
+    tried: BTreeMap<u64, Moment>,
+}
+
+/// Search for one task.
+#[derive(Debug)]
+struct Search {
+    id: RoomId,
+    demand: Demand,
+    n_nodes: usize,
+    /// True if it waits at nodes too.
+    waits: bool,
+    /// Moment at which all were asked who could have room; `None` between two tries.
+    tried: Option<Moment>,
+    next_try: Moment,
+    repeated: Moment,
+    asked: BTreeMap<NodeId, Asked>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    /// True if it is kept between tries.
+    in_line: bool,
+    answer: Option<Option<Room>>,
+}
+
+impl Spanning {
+    /// What is found and sought for a task now: rooms that were given, and the node that it waits at.
+    pub(super) fn progress(&self, number: u64) -> Option<(usize, Option<NodeId>)> {
+        let search = self.search.as_ref().filter(|it| it.id.attempt.task.number == number)?;
+        let waits = search.asked.iter().find(|(_, it)| it.in_line && it.answer.is_none());
+        Some((search.rooms().count(), waits.map(|(node, _)| *node)))
+    }
+
+    /// Handles the answer of a node.
+    pub(super) fn on_answer(
+        &mut self,
+        from: NodeId,
+        (room, given): (RoomId, Option<Room>),
+        turn: &mut Turn<'_>,
+    ) {
+        let search = self.search.as_mut().filter(|search| search.id == room);
+        match search.and_then(|search| search.asked.get_mut(&from)) {
+            Some(asked) if asked.answer.as_ref().is_none_or(Option::is_none) => {
+                asked.answer = Some(given);
+            }
+            Some(_) => {}
+            None if given.is_some() => send_leave([from].into_iter(), room, turn),
+            None => {}
+        }
+    }
+}
+
+impl Search {
+    /// Rooms that were given.
+    fn rooms(&self) -> impl Iterator<Item = &Room> {
+        self.asked.values().filter_map(|asked| asked.answer.as_ref()?.as_ref())
+    }
+}
+
+impl Roles {
+    /// Goes on with the search for room, or begins one.
+    pub(super) fn span(&mut self, turn: &mut Turn<'_>) {
+        for (room, given) in self.rooms.take_given_here() {
+            self.spanning.on_answer(turn.node.me, (room, Some(given)), turn);
+            let is_known = self.spanning.search.as_ref().is_some_and(|search| search.id == room);
+            if !is_known {
+                self.rooms.leave(&[room], turn.node);
+            }
+        }
+        match self.spanning.search.take() {
+            Some(search) => self.go_on(search, turn),
+            None => self.begin_search(turn),
+        }
+    }
+
+    fn begin_search(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now.moment;
+        let is_ready = turn.node.processes.ready && self.stopping.is_none();
+        if !is_ready || now < self.spanning.next {
+            return;
+        }
+        let classes = turn.node.book.tasks().classes().filter_map(|class| class.demand);
+        let spanning = classes.filter(|it| it.is_spanning()).cloned().collect::<Vec<_>>();
+        if spanning.is_empty() {
+            self.spanning.tried.clear();
+            return;
+        }
+        self.spanning.n_rounds += 1;
+        // Each kind has its turn, the most urgent one each second time.
+        let n_rounds = usize::try_from(self.spanning.n_rounds).unwrap_or(0);
+        let idx = if n_rounds.is_multiple_of(2) { 0 } else { (n_rounds / 2) % spanning.len() };
+        let demand = &spanning[idx];
+        let number = turn.node.book.next_queued(|it| it == Some(demand));
+        self.spanning.next = now.plus_ms(pause_ms(self.spanning.n_rounds, turn.node.me));
+        let Some(number) = number else { return };
+        let is_left = |number: &u64, turn: &Turn<'_>| {
+            turn.node.book.task(*number).is_some_and(Task::is_queued)
+        };
+        self.spanning.tried.retain(|number, _| is_left(number, turn));
+        let first = *self.spanning.tried.entry(number).or_insert(now);
+        let instance = turn.node.book.task(number).map_or(0, |task| task.instance) + 1;
+        let round = turn.node.options.first_number().wrapping_add(self.spanning.n_rounds);
+        let search = Search {
+            id: RoomId { attempt: turn.node.attempt(number, instance), round },
+            demand: demand.of_one_node(),
+            n_nodes: demand.n_nodes() as usize,
+            waits: PATIENCE_MS <= now.ms_since(first),
+            tried: None,
+            next_try: now,
+            repeated: now,
+            asked: BTreeMap::new(),
+        };
+        self.go_on(search, turn);
+    }
+
+    fn go_on(&mut self, mut search: Search, turn: &mut Turn<'_>) {
+        let Attempt { task, instance } = search.id.attempt;
+        let is_wanted =
+            |it: &Task| it.is_queued() && !it.is_cancel_requested && it.instance < instance;
+        let is_wanted = turn.node.book.task(task.number).is_some_and(is_wanted);
+        let able = able_nodes(&search.demand, turn);
+        let is_able = |node: &NodeId| able.contains(node);
+        let is_lost = search.asked.iter().any(|(node, asked)| asked.in_line && !is_able(node));
+        if !is_wanted || is_lost || able.len() < search.n_nodes || self.stopping.is_some() {
+            self.give_up(&search, turn);
+            return;
+        }
+        let now = turn.now.moment;
+        if search.n_nodes <= search.rooms().count() {
+            self.commit(search, turn);
+            return;
+        }
+        // A try ends when all have answered, or after a while.
+        let is_over = |search: &Search| {
+            let is_late = search.tried.is_some_and(|since| TRY_MS <= now.ms_since(since));
+            let mut tried = search.asked.values().filter(|it| !it.in_line);
+            is_late || tried.all(|it| it.answer.is_some())
+        };
+        if search.tried.is_some() && is_over(&search) {
+            search.tried = None;
+            search.next_try = now.plus_ms(TRY_EVERY_MS);
+            let tried = search.asked.extract_if(.., |_, asked| !asked.in_line);
+            let tried = tried.map(|(node, _)| node).collect::<Vec<_>>();
+            self.leave_rooms(&tried, search.id, turn);
+            if !search.waits {
+                return;
+            }
+        }
+        if search.waits {
+            self.wait_in_line(&mut search, &able, turn);
+        }
+        if search.tried.is_none() && search.next_try <= now {
+            search.tried = Some(now);
+            for node in &able {
+                if !search.asked.contains_key(node) {
+                    search.asked.insert(*node, Asked { in_line: false, answer: None });
+                    self.ask_for_room(*node, &mut search, false, turn);
+                }
+            }
+        }
+        self.spanning.search = Some(search);
+        if self.spanning.search.as_ref().is_some_and(|it| it.n_nodes <= it.rooms().count())
+            && let Some(search) = self.spanning.search.take()
+        {
+            self.commit(search, turn);
+        }
+    }
+
+    /// Waits at the first of the nodes, in their order, that has given no room.
+    fn wait_in_line(&mut self, search: &mut Search, able: &[NodeId], turn: &mut Turn<'_>) {
+        let now = turn.now.moment;
+        let targets = able.iter().copied().take(search.n_nodes).collect::<Vec<_>>();
+        let is_due = REPEAT_MS <= now.ms_since(search.repeated);
+        if is_due {
+            search.repeated = now;
+        }
+        for node in targets {
+            let known = search.asked.get(&node);
+            // A node of a try that is under way is asked again when that is over.
+            if known.is_some_and(|asked| !asked.in_line) {
+                return;
+            }
+            let is_new = known.is_none();
+            if is_new {
+                search.asked.insert(node, Asked { in_line: true, answer: None });
+            }
+            if is_new || is_due {
+                self.ask_for_room(node, search, true, turn);
+            }
+            let has_given = |asked: &Asked| matches!(asked.answer, Some(Some(_)));
+            if !search.asked.get(&node).is_some_and(has_given) {
+                return;
+            }
+        }
+    }
+
+    fn ask_for_room(
+        &mut self,
+        node: NodeId,
+        search: &mut Search,
+        waits: bool,
+        turn: &mut Turn<'_>,
+    ) {
+        let (room, demand) = (search.id, search.demand.clone());
+        if node != turn.node.me {
+            turn.out.send(node, PeerMessage::AskRoom { room, demand, waits });
+            return;
+        }
+        let may_pass = !self.backfill.keeps_room(turn.node);
+        let answer = self.rooms.ask(room, (demand, waits), may_pass, (turn.node, turn.now));
+        if let Some(asked) = search.asked.get_mut(&node) {
+            match answer {
+                RoomAnswer::Given(room) => asked.answer = Some(Some(room)),
+                RoomAnswer::No => asked.answer = Some(None),
+                RoomAnswer::Waits => {}
+            }
+        }
+    }
+
+    /// Starts the task on the nodes that have given room: here, or else at the first of them.
+    fn commit(&mut self, search: Search, turn: &mut Turn<'_>) {
+        let me = turn.node.me;
+        let rooms = search.rooms().map(|room| room.node).collect::<Vec<_>>();
+        let mut chosen = rooms.iter().copied().filter(|node| *node == me).collect::<Vec<_>>();
+        let in_line = |node: &NodeId| search.asked.get(node).is_some_and(|asked| asked.in_line);
+        chosen.extend(rooms.iter().copied().filter(|node| *node != me && in_line(node)));
+        chosen.extend(rooms.iter().copied().filter(|node| *node != me && !in_line(node)));
+        chosen.truncate(search.n_nodes);
+        let lead = if chosen.contains(&me) { Some(me) } else { chosen.iter().min().copied() };
+        let Some(lead) = lead else { return };
+        let others = search.asked.keys().copied().filter(|node| !chosen.contains(node));
+        self.leave_rooms(&others.collect::<Vec<_>>(), search.id, turn);
+        let of = |node: &NodeId| search.rooms().find(|room| room.node == *node).cloned();
+        let others = chosen.iter().filter(|node| **node != lead).filter_map(of).collect();
+        let lead_host = of(&lead).map_or_else(|| host(turn.node).to_owned(), |room| room.host);
+        let span = Span { round: search.id.round, host: lead_host, rooms: others };
+        let number = search.id.attempt.task.number;
+        self.spanning.tried.remove(&number);
+        self.spanning.next = turn.now.moment;
+        if lead != me {
+            self.lending.lend_span(lead, number, span, turn);
+            return;
+        }
+        if let Some(mut allocation) = self.rooms.withdraw(search.id) {
+            self.leading.begin(search.id.attempt, &span, turn.now.moment);
+            allocation.span = Some(Box::new(span));
+            turn.order(number, allocation, None);
+        }
+    }
+
+    fn give_up(&mut self, search: &Search, turn: &mut Turn<'_>) {
+        let all = search.asked.keys().copied().collect::<Vec<_>>();
+        self.leave_rooms(&all, search.id, turn);
+    }
+
+    fn leave_rooms(&mut self, nodes: &[NodeId], room: RoomId, turn: &mut Turn<'_>) {
+        if nodes.contains(&turn.node.me) {
+            self.rooms.leave(&[room], turn.node);
+        }
+        let others = nodes.iter().copied().filter(|node| *node != turn.node.me);
+        send_leave(others.collect::<Vec<_>>().into_iter(), room, turn);
+    }
+
+    /// Gives a home room for a task that runs on several nodes.
+    pub(super) fn on_ask_room(
+        &mut self,
+        from: NodeId,
+        room: RoomId,
+        (demand, waits): (Demand, bool),
+        turn: &mut Turn<'_>,
+    ) {
+        let may_serve = self.stopping.is_none()
+            && turn.node.processes.ready
+            && room.attempt.task.home == from
+            && !demand.is_spanning();
+        let may_pass = !self.backfill.keeps_room(turn.node);
+        let answer = match may_serve {
+            true => self.rooms.ask(room, (demand, waits), may_pass, (turn.node, turn.now)),
+            false => RoomAnswer::No,
+        };
+        let given = match answer {
+            RoomAnswer::Given(given) => Some(Box::new(given)),
+            RoomAnswer::No => None,
+            RoomAnswer::Waits => return,
+        };
+        turn.out.send(from, PeerMessage::HasRoomFor { room, given });
+    }
+}
+
+/// Nodes that could give room, this one and those that are up, by their numbers.
+fn able_nodes(demand: &Demand, turn: &Turn<'_>) -> Vec<NodeId> {
+    let node = &turn.node;
+    let up = node.peers.iter().filter(|member| node.peers.is_up(member.id));
+    let others = up.filter(|member| demand.fits(&member.capacity));
+    let mut able = others.map(|member| member.id).collect::<Vec<_>>();
+    if node.processes.pool.could_fit(Some(demand)) {
+        able.push(node.me);
+    }
+    able.sort_unstable();
+    able
+}
+
+/// Time until the next try: different for each home and each time, so that two do not stay in step.
+fn pause_ms(n_rounds: u64, me: NodeId) -> u64 {
+    let mixed = (n_rounds ^ u64::from(me.0) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    PAUSE_MS + (mixed >> 40) % (2 * PAUSE_MS)
+}
