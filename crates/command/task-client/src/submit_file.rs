@@ -41,7 +41,7 @@ A job file, in TOML or JSON:
   after_ok = [\"prepare\"]
 
 Keys of a task are those of the options of `submit`, with `_`: array, items, name, folder, environment, cpus,
-memory, gpus, resources, variants, no_pin, time_limit, expect, priority, hold, at_once, after, after_ok,
+nodes, memory, gpus, resources, variants, no_pin, time_limit, time_request, expect, priority, hold, at_once, after, after_ok,
 after_any, after_failed, after_each, retry, retry_delay, max_fails, restarts, output. Keys before the
 first task: name, the job; folder, by default that of the file; environment, priority and hold, for
 all tasks. A command may be one text, which a shell runs. Tasks are waited for by their `id`, wherever

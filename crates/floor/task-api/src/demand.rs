@@ -48,6 +48,9 @@ pub struct Demand {
     /// Longest time that an attempt may run, in ms: then it is ended, and has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit_ms: Option<u64>,
+    /// Time that the node has to be there for when the task starts, in ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_request_ms: Option<u64>,
     /// Time that the task is expected to run, in ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_ms: Option<u64>,
@@ -224,7 +227,7 @@ impl Demand {
         if N_NODES_MAX < self.nodes {
             return Err(DemandError::Nodes(self.nodes));
         }
-        let times = [self.time_limit_ms, self.expect_ms];
+        let times = [self.time_limit_ms, self.time_request_ms, self.expect_ms];
         let wrong = |ms: &u64| !(1..=TIME_MS_MAX).contains(ms);
         let wrong = times.into_iter().flatten().find(wrong);
         wrong.map_or(Ok(()), |ms| Err(DemandError::Time(ms)))

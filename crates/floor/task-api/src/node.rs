@@ -124,6 +124,12 @@ pub struct NodeStatus {
     /// Durations of the attempts that ended here by themselves since the daemon started.
     #[serde(default)]
     pub durations: DurationHistogram,
+    /// Cores that its waiting tasks ask for, of those that may run.
+    #[serde(default)]
+    pub n_cores_wanted: u64,
+    /// Time at which the node ends, in ms since 1970, as with the job of a batch system that it belongs to.
+    #[serde(default)]
+    pub ends_ms: Option<u64>,
 }
 
 /// What tasks may use on a node, and use.

@@ -15,6 +15,7 @@
 mod archive;
 mod arrays;
 mod changes;
+mod expectations;
 mod note;
 mod queue;
 mod record;

@@ -121,6 +121,8 @@ impl Core {
 
     /// Handles an event.
     pub fn on(&mut self, now: Now, event: CoreEvent, out: &mut impl Out) {
+        let left_ms = self.node.options.ends_ms.map(|ends| ends.saturating_sub(now.unix_ms));
+        self.node.processes.pool.set_left_ms(left_ms);
         let turn = &mut Turn { node: &mut self.node, now, out };
         self.roles.on(event, turn);
         self.roles.settle(turn);

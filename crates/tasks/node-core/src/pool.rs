@@ -37,6 +37,8 @@ pub(crate) struct Pool {
     /// Numbers of what is given one by one, by name: cores, GPUs, and others.
     taken: BTreeMap<String, Vec<u32>>,
     n_special: usize,
+    /// Time in ms for which the node is there, as far as that is known.
+    left_ms: Option<u64>,
 }
 
 /// Names for what is given one by one that no other resource can have.
@@ -45,7 +47,8 @@ const GPUS: &str = "gpus";
 
 impl Pool {
     pub(crate) fn new(capacity: NodeCapacity) -> Self {
-        Self { capacity, used: Resources::nothing(), taken: BTreeMap::new(), n_special: 0 }
+        let (used, taken) = (Resources::nothing(), BTreeMap::new());
+        Self { capacity, used, taken, n_special: 0, left_ms: None }
     }
 
     /// Capacity of the node.
@@ -58,6 +61,17 @@ impl Pool {
         if self.capacity.amounts.cpus != n_cores {
             self.capacity.amounts.cpus = n_cores;
         }
+    }
+
+    /// Sets the time for which the node is there.
+    pub(crate) fn set_left_ms(&mut self, left_ms: Option<u64>) {
+        self.left_ms = left_ms;
+    }
+
+    /// Returns whether the node is there for as long as the task asks for.
+    fn has_time(&self, demand: &Demand) -> bool {
+        let wanted_ms = demand.time_request_ms.unwrap_or(0);
+        self.left_ms.is_none_or(|left_ms| wanted_ms <= left_ms)
     }
 
     /// All that is given.
@@ -80,7 +94,7 @@ impl Pool {
 
     /// Returns whether the node could ever run a task like this.
     pub(crate) fn could_fit(&self, demand: Option<&Demand>) -> bool {
-        demand.is_none_or(|demand| demand.fits(&self.capacity.amounts))
+        demand.is_none_or(|it| it.fits(&self.capacity.amounts) && self.has_time(it))
     }
 
     /// Returns whether the task could run if all of these were given back as well.
@@ -95,7 +109,7 @@ impl Pool {
     pub(crate) fn fits(&self, demand: Option<&Demand>, n_slots: u32) -> bool {
         match demand {
             None => 0 < self.free(n_slots).cpus,
-            Some(demand) => demand.fits(&self.free_for(demand, n_slots)),
+            Some(demand) => self.has_time(demand) && demand.fits(&self.free_for(demand, n_slots)),
         }
     }
 
@@ -110,7 +124,7 @@ impl Pool {
             let fits = 0 < self.free(n_slots).cpus;
             return fits.then(|| self.give(Allocation::default()));
         };
-        if demand.is_spanning() {
+        if demand.is_spanning() || !self.has_time(demand) {
             return None;
         }
         let free = self.free_for(demand, n_slots);

@@ -85,6 +85,8 @@ pub struct Options {
     pub measurement: Measurement,
     /// What it has for tasks.
     pub capacity: NodeCapacity,
+    /// Time at which the node ends, in ms since 1970, where that is known: tasks that ask for more are not started.
+    pub ends_ms: Option<u64>,
     /// Policy by which tasks move.
     pub policy: Policy,
     /// Condition on which a record counts as written.
@@ -144,6 +146,7 @@ impl Options {
             state: state.to_owned(),
             measurement,
             capacity: NodeCapacity::of_cores(measurement.n_cores),
+            ends_ms: None,
             policy: Policy::DEFAULT,
             durability: Durability::default(),
             lease_ms: 10_000,
@@ -247,5 +250,6 @@ fn core_options(options: &Options, start: &DaemonStart, now: Now) -> CoreOptions
         slack_ms: options.slack_ms,
         measurement: options.measurement,
         capacity: options.capacity.clone(),
+        ends_ms: options.ends_ms,
     }
 }

@@ -47,7 +47,7 @@ impl Memory {
 
     /// Takes over the nodes as they are now, and forgets what is older than [`crate::Rule::window_ms`].
     pub fn observe(&mut self, nodes: &[Node], window_ms: u64, now_ms: u64) {
-        let n_waiting = nodes.iter().map(|node| node.n_queued).sum();
+        let n_waiting = nodes.iter().map(|node| node.n_wanted).sum();
         let n_ended = nodes.iter().map(|node| node.n_ended).sum();
         self.samples.push_back(Sample { at_ms: now_ms, n_waiting, n_ended });
         let kept_ms = window_ms.max(RATE_OVER_MS);

@@ -11,6 +11,8 @@ pub struct Node {
     pub n_running: u64,
     /// Tasks that wait there.
     pub n_queued: u64,
+    /// Cores that those of them ask for that may run.
+    pub n_wanted: u64,
     /// Tasks of the node that others hold.
     pub n_leased: u64,
     /// Tasks that have ended there.

@@ -230,7 +230,7 @@ impl Rule {
             );
             return Ok((n_below.div_ceil(self.n_nodes_per_job), why));
         }
-        let n_now: u64 = snapshot.nodes.iter().map(|node| node.n_queued).sum();
+        let n_now: u64 = snapshot.nodes.iter().map(|node| node.n_wanted).sum();
         if n_now == 0 {
             return Err(Decision::nothing(Idleness::NothingWaits, "no task waits"));
         }

@@ -92,7 +92,7 @@ impl Library {
 
     /// As [`launch`](Self::launch), with further options of the launcher.
     pub fn launch_with(self, options: &[&str], n_ranks: usize, program: &Path) -> Job {
-        let mut job = Job::new(self.command(if self == OpenMpi4 { "mpirun" } else { "mpiexec" }));
+        let mut job = Job::new(self.launcher());
         if self.is_open_mpi() {
             job = job.args(["--oversubscribe", "--bind-to", "none"]);
         }
@@ -101,6 +101,11 @@ impl Library {
             job = job.variable(variable, value);
         }
         job.args(["-n", &n_ranks.to_string()]).arg(program)
+    }
+
+    /// Path of the launcher.
+    pub fn launcher(self) -> PathBuf {
+        self.command(if self == OpenMpi4 { "mpirun" } else { "mpiexec" })
     }
 
     /// Variables for the launcher. Open MPI refuses root, and its waiting ranks take the cores of others; without these

@@ -20,10 +20,11 @@ const BRIDGE: &str = "snt-br0";
 /// Network of the cluster; the host has number 254.
 const SUBNET: &str = "10.77.0";
 
-/// Script that starts a command on a node: it skips options of `ssh`; then come the node and the command.
+/// Script that starts a command on a node: it skips options of `ssh`; then come the node, by name or address, and the command.
 const WRAPPER: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 node=$1
+case $node in 10.77.0.*) node=snt-n${node##*.} ;; esac
 shift
 exec nsenter --net=/run/netns/"$node" unshare --uts sh -c '
   hostname "$0"
@@ -78,28 +79,33 @@ impl Cluster {
             (1..=self.n_nodes).map(|number| format!("{}{word}{n_per_node}\n", node(number)));
         fs::write(&hosts, lines.collect::<String>()).expect("the folder was just made");
         let job = library.launch(self.n_nodes * n_per_node, program);
+        let names: &[&str] = if library.is_open_mpi() {
+            &["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
+        } else {
+            &["HYDRA_HOST_FILE"]
+        };
+        let job = names.iter().fold(job, |job, name| job.variable(name, &hosts));
+        let variables = self.launcher_variables(library);
+        let job = variables.iter().fold(job, |job, (name, value)| job.variable(name, value));
+        if library.is_open_mpi() { job } else { job.variable("HYDRA_IFACE", BRIDGE) }
+    }
+
+    /// Variables by which a launcher reaches the nodes.
+    pub fn launcher_variables(&self, library: Library) -> Vec<(&'static str, String)> {
         let subnet = format!("{SUBNET}.0/24");
-        let (wrapper, hosts) = (self.wrapper().display().to_string(), hosts.display().to_string());
-        let variables: &[(&str, &str)] = if library.is_open_mpi() {
-            &[
-                ("OMPI_MCA_plm_rsh_agent", &wrapper),
-                ("OMPI_MCA_orte_default_hostfile", &hosts),
-                ("OMPI_MCA_oob_tcp_if_include", &subnet),
-                ("OMPI_MCA_btl_tcp_if_include", &subnet),
-                ("PRTE_MCA_plm_ssh_agent", &wrapper),
-                ("PRTE_MCA_prte_default_hostfile", &hosts),
-                ("PRTE_MCA_prte_if_include", &subnet),
-                ("PMIX_MCA_ptl_tcp_if_include", &subnet),
+        let wrapper = self.wrapper().display().to_string();
+        if library.is_open_mpi() {
+            vec![
+                ("OMPI_MCA_plm_rsh_agent", wrapper.clone()),
+                ("OMPI_MCA_oob_tcp_if_include", subnet.clone()),
+                ("OMPI_MCA_btl_tcp_if_include", subnet.clone()),
+                ("PRTE_MCA_plm_ssh_agent", wrapper),
+                ("PRTE_MCA_prte_if_include", subnet.clone()),
+                ("PMIX_MCA_ptl_tcp_if_include", subnet),
             ]
         } else {
-            &[
-                ("HYDRA_LAUNCHER", "ssh"),
-                ("HYDRA_LAUNCHER_EXEC", &wrapper),
-                ("HYDRA_HOST_FILE", &hosts),
-                ("HYDRA_IFACE", BRIDGE),
-            ]
-        };
-        variables.iter().fold(job, |job, (name, value)| job.variable(name, value))
+            vec![("HYDRA_LAUNCHER", "ssh".to_owned()), ("HYDRA_LAUNCHER_EXEC", wrapper)]
+        }
     }
 
     /// Command that starts another one on a node, numbered from 1; program and arguments are to be added. On the node,

@@ -10,7 +10,7 @@ use clap::Args;
 use node_daemon::journal::Durability;
 use node_daemon::measure::SpeedBy;
 use std::net::SocketAddr;
-use user_io::option_value::{bytes, one_of, seconds, within};
+use user_io::option_value::{bytes, one_of, seconds, time_ms, within};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,6 +96,10 @@ pub(super) struct CapacityOptions {
     /// Other resource that tasks may ask for (`submit --resource`); may be given several times
     #[arg(long, value_name = "NAME=N", value_parser = resource)]
     pub(super) resource: Vec<(String, u32)>,
+    /// Time after which the daemon ends what runs, which is then run elsewhere, and leaves; tasks that ask for more
+    /// (`submit --time-request`) are not started here. In a Slurm job its end counts for them by itself
+    #[arg(long, value_name = "TIME", value_parser = time_ms)]
+    pub(super) ends_in: Option<u64>,
     /// Speed of a core, with 1 for an ordinary one; by default measured at the start
     #[arg(long, value_name = "X", value_parser = |text: &str| within(text, 0.001..=1000.0))]
     pub(super) speed: Option<f64>,

@@ -4,12 +4,12 @@ use super::log::Log;
 use super::options::StartOptions;
 use super::{keeper_words, web};
 use crate::location::own_name;
-use crate::requests::ADDRESS_FILE;
+use crate::requests::{ADDRESS_FILE, now_ms};
 use anyhow::Context;
 use balancing_policies::Policy;
 use node_daemon::capacity::{CapacityOptions, capacity};
 use node_daemon::client_socket::{Client, SOCKET, open_state};
-use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Warn};
+use node_daemon::daemon::{BookLimits, ClusterSettings, Daemon, Options, Stopper, Warn};
 use node_daemon::measure::{MeasureOptions, measure};
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -42,6 +42,9 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
     let daemon = Daemon::open(daemon_options(options, network, (&name, &folder)));
     let daemon = daemon.map_err(|error| failed(&error))?;
     options.leave.watch(&daemon.stopper(), &folder)?;
+    if let Some(ms) = options.node.ends_in {
+        leave_after(ms, daemon.stopper())?;
+    }
     say((&name, daemon.address()), &folder, page.as_deref(), options);
     let address_file = AddressFile::write(&folder, daemon.address());
     let ended = daemon.run();
@@ -118,8 +121,28 @@ fn daemon_options(
         network,
         warn: Warn(Arc::new(move |sentence: &str| log.say(sentence))),
         capacity: capacity(measurement.n_cores, &told),
+        ends_ms: ends_ms(node.ends_in, |name| env::var(name).ok()),
         ..Options::new(name, state, measurement, keeper.collect())
     }
+}
+
+/// Variable of Slurm with the time at which the job ends, in s since 1970.
+const SLURM_END: &str = "SLURM_JOB_END_TIME";
+
+/// Time at which the node ends, in ms since 1970, as far as that is known.
+fn ends_ms(ends_in_ms: Option<u64>, variable: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let of_job = || variable(SLURM_END)?.parse::<u64>().ok()?.checked_mul(1_000);
+    ends_in_ms.map(|ms| now_ms().saturating_add(ms)).or_else(of_job)
+}
+
+/// Makes the daemon leave after this time.
+fn leave_after(ms: u64, stopper: Stopper) -> anyhow::Result<()> {
+    let leave = move || {
+        std::thread::sleep(Duration::from_millis(ms));
+        stopper.stop(true);
+    };
+    std::thread::Builder::new().name("end".to_owned()).spawn(leave)?;
+    Ok(())
 }
 
 fn serve_page(options: &StartOptions, folder: &Path) -> anyhow::Result<Option<String>> {

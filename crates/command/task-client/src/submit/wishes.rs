@@ -53,7 +53,10 @@ pub(super) struct TimeOptions {
     /// End a task that runs longer than this; it has failed then. Not counted over several attempts
     #[arg(long, value_name = "TIME", value_parser = time_ms)]
     time_limit: Option<u64>,
-    /// Time that the task is expected to run: longer ones of a job go first, and short ones fill gaps
+    /// Do not start the task on a node that ends sooner than this, as with its Slurm job or by `node start --ends-in`
+    #[arg(long, value_name = "TIME", value_parser = time_ms)]
+    time_request: Option<u64>,
+    /// Time that the task is expected to run, by default learnt from those of its array that have ended: longer ones of a job go first, and short ones fill gaps
     #[arg(long, value_name = "TIME", value_parser = time_ms)]
     expect: Option<u64>,
 }
@@ -109,6 +112,7 @@ impl ResourceOptions {
             nodes: self.nodes.filter(|nodes| 1 < *nodes).unwrap_or(0),
             is_unpinned: self.no_pin,
             time_limit_ms: times.time_limit,
+            time_request_ms: times.time_request,
             expect_ms: times.expect,
         }
     }

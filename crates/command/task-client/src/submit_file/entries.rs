@@ -53,6 +53,7 @@ pub(super) struct TaskEntry {
     variants: Vec<BTreeMap<String, NumberOrText>>,
     no_pin: bool,
     time_limit: Option<NumberOrText>,
+    time_request: Option<NumberOrText>,
     expect: Option<NumberOrText>,
     priority: Option<i32>,
     hold: Option<bool>,
@@ -256,6 +257,7 @@ impl TaskEntry {
             nodes: self.nodes.filter(|nodes| 1 < *nodes).unwrap_or(0),
             is_unpinned: self.no_pin,
             time_limit_ms: time(&self.time_limit, "time_limit")?,
+            time_request_ms: time(&self.time_request, "time_request")?,
             expect_ms: time(&self.expect, "expect")?,
         })
     }

@@ -85,8 +85,8 @@ pub struct QueuedClass<'a> {
 }
 
 impl Place {
-    /// Place of the tasks of a work.
-    pub(super) fn of(work: &Work) -> Self {
+    /// Place of the tasks of a work, which are expected to run for so long.
+    pub(super) fn of(work: &Work, expect_ms: Option<u64>) -> Self {
         let Some(terms) = work.terms.as_ref() else {
             let class = ClassKey { priority: Reverse(0), demand: None };
             return Self { class, flow: SINGLE, line: (Reverse(0), SINGLE), cost: 1 };
@@ -105,7 +105,7 @@ impl Place {
                 demand: work.class.clone(),
             },
             flow: job.unwrap_or(first),
-            line: (Reverse(terms.demand.expect_ms.unwrap_or(0)), line),
+            line: (Reverse(expect_ms.unwrap_or(0)), line),
             cost: work.demand.as_ref().map_or(1, |demand| demand.cpus_min().max(1).into()),
         }
     }
@@ -188,6 +188,17 @@ impl Queue {
             }
         }
         best.map(|(.., number)| number)
+    }
+
+    /// Moves the line of a submission to its new place, since its tasks are expected to run for another time.
+    pub(super) fn moved(&mut self, from: &Place, to: &Place) {
+        let class = self.classes.get_mut(&from.class);
+        if let Some(flow) = class.and_then(|class| class.flows.get_mut(&from.flow))
+            && !flow.lines.contains_key(&to.line)
+            && let Some(line) = flow.lines.remove(&from.line)
+        {
+            flow.lines.insert(to.line, line);
+        }
     }
 
     fn line_with(&mut self, place: &Place, n_tasks: u64) -> &mut Line {
@@ -302,7 +313,8 @@ mod tests {
             change(&mut submission);
             let terms = SubmissionTerms::of(first, &submission).map(Arc::new);
             let work = Work::new(&submission, Arc::default()).with_terms(terms);
-            let place = Place::of(&work);
+            let place =
+                Place::of(&work, work.terms.as_ref().and_then(|terms| terms.demand.expect_ms));
             self.next += n_tasks;
             self.queue.push_back(&place, first, self.next);
             self.waiting.extend(first..=self.next);

@@ -157,6 +157,13 @@ impl Task {
         Some(self.more.as_ref()?.end.as_ref()?.usage)
     }
 
+    /// Time in ms that it ran, if it has ended by itself.
+    pub(super) fn ran_ms(&self) -> Option<u64> {
+        let End { started_ms, ended_ms, outcome, .. } = self.more.as_ref()?.end.as_ref()?;
+        let by_itself = matches!(outcome, TaskOutcome::Exit(_) | TaskOutcome::Signal(_));
+        Some(ended_ms.saturating_sub((*started_ms)?)).filter(|_| by_itself)
+    }
+
     /// Notes of the task, and the number of notes that are no longer kept.
     pub fn notes(&self) -> (&[Note], u32) {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))

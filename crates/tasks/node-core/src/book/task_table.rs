@@ -8,12 +8,15 @@
 //! - A task that waits, is certain, and neither delayed nor held nor blocked by others is found through the queue.
 
 use super::arrays::ArrayTable;
+use super::expectations::Expectations;
 use super::queue::{Place, Queue, QueuedClass};
 use super::spans;
 use super::task::Task;
+use crate::attempt::Work;
 use balancing_policies::Moment;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use task_api::{Demand, TaskOutcome, TaskState};
 
 /// Tasks that have not ended, and ended ones that are kept one by one.
@@ -33,6 +36,7 @@ pub struct TaskTable {
     active: BTreeSet<u64>,
     /// Numbers of the tasks that have failed for good.
     failed: BTreeSet<u64>,
+    expectations: Expectations,
 }
 
 /// Tasks that may be certain again since all became uncertain. The next such event looks only at these:
@@ -59,6 +63,11 @@ impl TaskTable {
     /// Number of tasks of a submission that are given out now; 0 where the submission does not bound it.
     pub fn n_active(&self, first: u64) -> u64 {
         self.n_active.get(&first).copied().unwrap_or(0)
+    }
+
+    /// Longest time that a task is expected to run, in ms, where something is known.
+    pub fn lasts_ms(&self, work: &Work) -> Option<u64> {
+        self.expectations.longest_ms(work)
     }
 
     /// Number of tasks that wait here, including those that must not run yet.
@@ -155,7 +164,8 @@ impl TaskTable {
         let mut place = None;
         let mut queued_since = None;
         for task in tasks {
-            let place = place.get_or_insert_with(|| Place::of(&task.work));
+            let expect_ms = self.expectations.in_queue(&task.work);
+            let place = place.get_or_insert_with(|| Place::of(&task.work, expect_ms));
             match (task.is_queued(), queued_since) {
                 (true, None) => queued_since = Some(next),
                 (false, Some(first)) => {
@@ -176,7 +186,13 @@ impl TaskTable {
     pub(super) fn remove(&mut self, number: u64) -> Option<Task> {
         self.active.remove(&number);
         self.failed.remove(&number);
-        self.tasks.remove(&number)
+        let task = self.tasks.remove(&number)?;
+        if let Some(terms) = &task.work.terms
+            && self.tasks.range(terms.first..=terms.last.max(terms.first)).next().is_none()
+        {
+            self.expectations.forget(terms.first);
+        }
+        Some(task)
     }
 
     /// Changes a task, and keeps the queue in step with it.
@@ -189,6 +205,8 @@ impl TaskTable {
         let (was_queued, was_waiting, was_active) =
             (task.is_queued(), task.waits(), task.is_active());
         let result = change(task);
+        let expectations = &self.expectations;
+        let place = |work: &Work| Place::of(work, expectations.in_queue(work));
         if task.is_delayed && !task.waits() {
             task.end_delay();
         }
@@ -213,11 +231,26 @@ impl TaskTable {
             }
         }
         match (was_queued, task.is_queued()) {
-            (true, false) => self.queue.left(&Place::of(&task.work), is_active),
-            (false, true) => self.queue.push_front(&Place::of(&task.work), number, was_active),
+            (true, false) => self.queue.left(&place(&task.work), is_active),
+            (false, true) => self.queue.push_front(&place(&task.work), number, was_active),
             _ => {}
         }
+        if was_active && task.is_over() {
+            let work = Arc::clone(&task.work);
+            let ran_ms = task.ran_ms();
+            self.learn(&work, ran_ms);
+        }
         Some(result)
+    }
+
+    /// Learns how long tasks of a work run.
+    fn learn(&mut self, work: &Work, ran_ms: Option<u64>) {
+        if ran_ms.is_some_and(|ran_ms| self.expectations.ended(work, ran_ms)) {
+            let from = Place::of(work, self.expectations.in_queue(work));
+            self.expectations.tell(work);
+            let to = Place::of(work, self.expectations.in_queue(work));
+            self.queue.moved(&from, &to);
+        }
     }
 
     /// Changes the tasks of a range that have not ended, and keeps the queue in step with them.
@@ -279,7 +312,8 @@ impl TaskTable {
                 continue;
             }
             if task.is_queued() {
-                self.queue.left(&Place::of(&task.work), false);
+                let expect_ms = self.expectations.in_queue(&task.work);
+                self.queue.left(&Place::of(&task.work, expect_ms), false);
             }
             task.is_uncertain = true;
             self.n_uncertain += 1;

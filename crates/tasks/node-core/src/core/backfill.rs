@@ -50,7 +50,7 @@ impl Backfill {
         let next = node.book.next_queued(|demand| pool.fits(demand, n_slots))?;
         let demand = node.book.task(next).and_then(|task| task.work.demand.as_deref());
         if self.keeps_room(node) {
-            let ends = now.plus_ms(demand.and_then(Demand::lasts_ms)?);
+            let ends = now.plus_ms(lasts_ms(node, next)?);
             return (ends <= room_at(node, demand_of(node, head))?).then_some(next);
         }
         let n_cores = demand.map_or(1, |demand| demand.cpus_min().max(1).into());
@@ -100,12 +100,17 @@ impl Roles {
 fn next_before(node: &mut Node, wanted: &Demand, (n_slots, now): (u32, Moment)) -> Option<u64> {
     let pool = &node.processes.pool;
     let next = node.book.next_queued(|demand| pool.fits(demand, n_slots))?;
-    let ends = now.plus_ms(demand_of(node, next).and_then(Demand::lasts_ms)?);
+    let ends = now.plus_ms(lasts_ms(node, next)?);
     (ends <= room_at(node, Some(wanted))?).then_some(next)
 }
 
 fn demand_of(node: &Node, number: u64) -> Option<&Demand> {
     node.book.task(number)?.work.demand.as_deref()
+}
+
+/// Longest time that an own task is expected to run, in ms.
+fn lasts_ms(node: &Node, number: u64) -> Option<u64> {
+    node.book.tasks().lasts_ms(&node.book.task(number)?.work)
 }
 
 /// Moment at which there will be room for this, if that is known.

@@ -168,7 +168,8 @@ impl Holding {
         let name = format!("{}.{}", turn.node.name_of(home), attempt.task.number);
         let lease_until = Some(until);
         let job = Job { attempt, name, work, input, allocation, lease_until, n_at_once: None };
-        turn.node.processes.start(job, turn.now.moment, turn.out);
+        let lasts_ms = job.work.demand.as_ref().and_then(|demand| demand.lasts_ms());
+        turn.node.processes.start(job, lasts_ms, turn.now.moment, turn.out);
         let shares = vec![(attempt.into(), turn.now.unix_ms)];
         turn.out.send(home, PeerMessage::Started(shares));
         true

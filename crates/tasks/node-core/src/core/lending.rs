@@ -14,7 +14,7 @@ use super::node::N_SHARES_MAX;
 use super::placing::Refusals;
 use super::turn::Turn;
 use crate::book::{Book, EndRecord, JournalRecord, Lease, Reason};
-use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd, Span};
+use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd, Span, Work};
 use balancing_policies::Moment;
 use packing::{Packing, n_cores_of, pack, pack_one};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,7 +135,9 @@ impl Lending {
             let shares = packing.shares();
             let offered = Offer { to: to.id, shares, sent: turn.now.moment, n_cores };
             self.offers.insert(offer, offered);
-            turn.out.send(to.id, packing.into_message(offer, to.incarnation));
+            let lasts_ms = |work: &Work| turn.node.book.tasks().lasts_ms(work);
+            let message = packing.into_message((offer, to.incarnation), lasts_ms);
+            turn.out.send(to.id, message);
         }
         n_cores
     }

@@ -35,6 +35,8 @@ pub struct CoreOptions {
     pub measurement: Measurement,
     /// What it has for tasks.
     pub capacity: NodeCapacity,
+    /// Time in ms since 1970 at which the node ends, where that is known.
+    pub ends_ms: Option<u64>,
 }
 
 /// Node with its tasks.
@@ -74,6 +76,7 @@ impl CoreOptions {
             slack_ms: 5_000,
             measurement: Measurement { n_cores: 1, speed: 1.0 },
             capacity: NodeCapacity::of_cores(1),
+            ends_ms: None,
         }
     }
 

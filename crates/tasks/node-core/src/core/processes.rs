@@ -55,9 +55,14 @@ impl Processes {
         self.running.range(first..=last).next_back().map(|(attempt, _)| *attempt)
     }
 
-    /// Starts an attempt with what it was given of the pool.
-    pub(super) fn start(&mut self, job: Job, now: Moment, out: &mut dyn Out) {
-        let lasts_ms = job.work.demand.as_ref().and_then(|demand| demand.lasts_ms());
+    /// Starts an attempt with what it was given of the pool, which is expected to last for so long.
+    pub(super) fn start(
+        &mut self,
+        job: Job,
+        lasts_ms: Option<u64>,
+        now: Moment,
+        out: &mut dyn Out,
+    ) {
         let ends = lasts_ms.map(|ms| now.plus_ms(ms));
         let process = Process { killed: None, allocation: job.allocation.clone(), ends };
         self.running.insert(job.attempt, process);

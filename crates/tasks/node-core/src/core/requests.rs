@@ -2,7 +2,7 @@
 
 use balancing_policies::LoadState;
 use task_api::{
-    ClientRequest, DaemonAnswer, HistorySample, NodeCounters, NodeLoadState, NodeResources,
+    ClientRequest, DaemonAnswer, Demand, HistorySample, NodeCounters, NodeLoadState, NodeResources,
     NodeStatus, PROTOCOL_VERSION, Presence, RerunSelection, Submission, TaskRange,
 };
 
@@ -167,7 +167,7 @@ impl Roles {
         let stays = |it: &&Member| matches!(it.presence, Presence::Up | Presence::Silent);
         let mut others = turn.node.peers.iter().filter(stays);
         let one = demand.of_one_node();
-        let fits_here = turn.node.processes.pool.could_fit(Some(&one));
+        let fits_here = one.fits(turn.node.processes.pool.capacity());
         if demand.is_spanning() {
             let n_others = others.filter(|member| one.fits(&member.capacity)).count();
             let (n_able, n_wanted) = (n_others + usize::from(fits_here), demand.n_nodes());
@@ -256,8 +256,19 @@ impl Roles {
             },
             moved_to: node.moves.by_name(|to| node.name_of(to)),
             durations: node.durations.clone(),
+            n_cores_wanted: n_cores_wanted(node).saturating_add(holding.n_waiting()),
+            ends_ms: node.options.ends_ms,
         }
     }
+}
+
+/// Cores that waiting tasks of this node ask for, of those that may run.
+fn n_cores_wanted(node: &Node) -> u64 {
+    let n_each =
+        |demand: &Demand| u64::from(demand.cpus_min().max(1)) * u64::from(demand.n_nodes());
+    let classes = node.book.tasks().classes();
+    let of_each = classes.map(|class| class.n_tasks.saturating_mul(class.demand.map_or(1, n_each)));
+    of_each.fold(0, u64::saturating_add)
 }
 
 /// The range without numbers that do not exist yet: a range of all tasks is written with a very large last number.

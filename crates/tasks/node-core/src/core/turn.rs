@@ -160,7 +160,8 @@ impl Turn<'_> {
             n_at_once,
         };
         self.started(attempt, self.now.unix_ms);
-        self.node.processes.start(job, self.now.moment, self.out);
+        let lasts_ms = self.node.book.tasks().lasts_ms(&job.work);
+        self.node.processes.start(job, lasts_ms, self.now.moment, self.out);
         true
     }
 

@@ -13,6 +13,8 @@ const FILE: &str = "hosts-";
 /// Beginning of the variables of Slurm, of which a task with hosts of its own sees no others.
 pub(super) const SLURM: &str = "SLURM_";
 
+const HYDRA_LAUNCHER: &str = "HYDRA_LAUNCHER";
+
 /// Hosts of a task with the cores that it has there, the one that starts it first.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HostList(Vec<(String, u32)>);
@@ -70,7 +72,11 @@ impl HostList {
             ("SLURM_JOB_CPUS_PER_NODE", cores.clone()),
             ("SLURM_TASKS_PER_NODE", cores),
         ];
-        Ok(pairs.map(|(name, value)| (name.to_owned(), value)).into())
+        // MPICH takes the variables of Slurm for a job of Slurm, whose launcher knows nothing of the task.
+        let is_chosen = task.environment.iter().any(|(name, _)| name == HYDRA_LAUNCHER);
+        let launcher = (!is_chosen).then(|| (HYDRA_LAUNCHER, "ssh".to_owned()));
+        let pairs = pairs.into_iter().chain(launcher);
+        Ok(pairs.map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 

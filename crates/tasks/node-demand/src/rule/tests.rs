@@ -45,7 +45,7 @@ impl Rig {
     /// As [`Self::new`], with so many tasks that wait at home.
     fn waiting(n_queued: u64) -> Self {
         let mut rig = Self::new();
-        rig.nodes[0].n_queued = n_queued;
+        (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (n_queued, n_queued);
         rig
     }
 
@@ -97,9 +97,9 @@ fn jobs_are_asked_for_when_tasks_have_waited() {
     // A queue that comes and goes.
     let mut rig = Rig::waiting(10);
     rig.pass(4);
-    rig.nodes[0].n_queued = 0;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (0, 0);
     rig.pass(1);
-    rig.nodes[0].n_queued = 10;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (10, 10);
     rig.check(3, "JustWaits");
     rig.check(3, "+1 +2");
 }
@@ -175,7 +175,7 @@ fn short_tasks_are_not_worth_a_job() {
         rig.check(0, "DrainsSoon"),
         "100 tasks wait, but 50.0 end in a second: they will soon have run"
     );
-    rig.nodes[0].n_queued = 100_000;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (100_000, 100_000);
     rig.check(6, "+1 +2 +3");
 }
 
@@ -240,12 +240,12 @@ fn tasks_that_idle_nodes_do_not_help_start_no_more() {
     rig.nodes.truncate(1);
     let why = rig.check(10, "NoHelp");
     assert!(why.starts_with("30 tasks wait, and did so while"), "{why}");
-    rig.nodes[0].n_queued = 31;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (31, 31);
     rig.check(6, "+1");
     // These have run; later ones are a new matter.
-    rig.nodes[0].n_queued = 0;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (0, 0);
     rig.pass(1);
-    rig.nodes[0].n_queued = 5;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (5, 5);
     rig.check(6, "+1");
 }
 
@@ -254,12 +254,12 @@ fn jobs_that_wait_in_vain_are_canceled() {
     let mut rig = Rig::waiting(20);
     (1..=3).for_each(|slot| rig.job(slot, Stage::Pending));
     rig.check(40, "Enough");
-    rig.nodes[0].n_queued = 8;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (8, 8);
     rig.check(29, "Enough");
     rig.check(2, "x3 x2 Enough");
     rig.jobs.remove(3);
     rig.jobs.remove(2);
-    rig.nodes[0].n_queued = 0;
+    (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (0, 0);
     rig.check(31, "x1 NothingWaits");
     // What is being submitted cannot be canceled yet.
     rig.jobs.0[0].stage = Stage::Asked;
@@ -326,7 +326,7 @@ fn a_queue_that_oscillates_starts_no_oscillation() {
     rig.job(2, Stage::Pending);
     for _ in 0..50 {
         for n_queued in [7, 18, 9, 12] {
-            rig.nodes[0].n_queued = n_queued;
+            (rig.nodes[0].n_queued, rig.nodes[0].n_wanted) = (n_queued, n_queued);
             rig.check(3, "Enough");
         }
     }

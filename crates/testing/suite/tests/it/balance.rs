@@ -6,6 +6,7 @@
 mod daemons;
 
 use daemons::{Daemons, N_NODES, TaskLog, eventually};
+use launch::Library;
 use std::time::{Duration, Instant};
 
 /// Nodes that tasks are submitted to, with the number of tasks: enough of them that tasks move to other nodes.
@@ -98,6 +99,37 @@ fn no_task_is_lost_or_runs_twice_at_once_on_nodes_that_fail() {
     for node in 1..=N_NODES {
         eventually("a cluster that is whole again", || daemons.n_up(node) == N_NODES);
     }
+}
+
+/// All cores of all nodes, for launchers of MPI, and for two homes that ask for them at the same time.
+#[test]
+fn tasks_run_on_several_nodes_at_once() {
+    let daemons = Daemons::new();
+    for library in Library::ALL {
+        let variables = daemons.cluster.launcher_variables(library);
+        let variables = variables.iter().map(|(name, value)| format!("--env={name}={value}"));
+        let variables = variables.collect::<Vec<_>>();
+        let mut words = vec!["submit", "--wait", "--nodes", "3", "--cpus", "2"];
+        words.extend(variables.iter().map(String::as_str));
+        let launcher = library.launcher().display().to_string();
+        words.extend(["--", &launcher, "sh", "-c", "hostname"]);
+        let said = daemons.ask(1, &words).unwrap_or_default();
+        let mut hosts = said.lines().collect::<Vec<_>>();
+        hosts.sort_unstable();
+        let expected = [1, 1, 2, 2, 3, 3].map(|node| daemons.cluster.node(node));
+        assert_eq!(hosts, expected, "{library}");
+    }
+    let script = "mkdir all || echo twice >> diary; sleep 0.1; rmdir all; echo ends >> diary";
+    let words = ["--nodes", "3", "--cpus", "2", "--", "sh", "-c", script];
+    for (node, n_tasks) in [(2, 4), (3, 4)] {
+        daemons.submit(node, n_tasks, &words);
+    }
+    for node in [2, 3] {
+        let outcomes = daemons.outcomes(node, 4);
+        assert!(outcomes.iter().all(|(_, outcome)| outcome == r#"{"exit":0}"#), "{outcomes:?}");
+    }
+    let log = daemons.task_log();
+    assert_eq!((log.n("twice"), log.n("ends")), (0, 8));
 }
 
 #[track_caller]

@@ -184,6 +184,7 @@ impl<'a> Controller<'a> {
             n_cores: status.n_cores.into(),
             n_running: status.n_running.into(),
             n_queued: status.n_queued,
+            n_wanted: status.n_cores_wanted,
             n_leased: status.n_leased,
             n_ended: status.counts.n_ended,
             slot: self.template.slot_of_node(&status.node),

@@ -106,14 +106,19 @@ impl Packing {
         true
     }
 
-    pub(super) fn into_message(self, offer: u64, incarnation: u64) -> PeerMessage {
+    /// The offer; `lasts_ms` tells how long the tasks of a work are expected to run.
+    pub(super) fn into_message(
+        self,
+        (offer, incarnation): (u64, u64),
+        lasts_ms: impl Fn(&Work) -> Option<u64>,
+    ) -> PeerMessage {
         let works = self.works.iter().zip(&self.around_idxs).map(|(work, idx)| OfferedWork {
             work: SharedWork {
                 title: work.title.as_deref().map(str::to_owned),
                 words: work.words().to_owned(),
                 around_idx: *idx,
             },
-            demand: work.demand.as_deref().cloned(),
+            demand: told_demand(work, lasts_ms(work)),
         });
         PeerMessage::Offer {
             offer,
@@ -135,6 +140,15 @@ impl Packing {
         self.around_idxs.push(count(around_idx));
         self.works.push(work.clone());
         self.works.len() - 1
+    }
+}
+
+/// What the tasks of a work ask for, with the time that they are expected to run.
+fn told_demand(work: &Work, lasts_ms: Option<u64>) -> Option<Demand> {
+    let demand = work.demand.as_deref().cloned();
+    match lasts_ms {
+        None => demand,
+        Some(_) => Some(Demand { expect_ms: lasts_ms, ..demand.unwrap_or_default() }),
     }
 }
 

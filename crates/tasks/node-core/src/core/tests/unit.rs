@@ -59,6 +59,8 @@ struct Rig {
     core: Core,
     seen: Seen,
     now_ms: u64,
+    /// Time that ending tasks have run for.
+    ran_ms: u64,
 }
 
 const ANNA: ClientId = ClientId(1);
@@ -76,7 +78,7 @@ impl Rig {
     fn of(options: CoreOptions, book: Book) -> Self {
         let mut seen = Seen::default();
         let core = Core::new(options, Now::default(), book, &mut seen);
-        let mut rig = Self { core, seen, now_ms: 0 };
+        let mut rig = Self { core, seen, now_ms: 0, ran_ms: 0 };
         rig.on(CoreEvent::Keeper(KeeperEvent::Inventory {
             running: Vec::new(),
             ended: Vec::new(),
@@ -137,7 +139,7 @@ impl Rig {
             attempt: self.seen.jobs.remove(at).attempt,
             end,
             started_ms: self.now_ms,
-            ended_ms: self.now_ms,
+            ended_ms: self.now_ms + self.ran_ms,
             output: Output { stdout: OutputText(b"done".to_vec()), ..Output::default() },
             usage: task_api::Usage::default(),
         };

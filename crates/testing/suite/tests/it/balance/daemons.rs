@@ -137,7 +137,7 @@ impl Daemons {
     }
 
     /// Output of a command that asks a node's daemon; `None` if it fails.
-    fn ask(&self, node: usize, words: &[&str]) -> Option<String> {
+    pub(super) fn ask(&self, node: usize, words: &[&str]) -> Option<String> {
         let mut command = Command::new(sintonia());
         command.arg(words[0]).arg("--node").arg(self.state(node)).args(&words[1..]);
         let output = command.current_dir(self.folder.path()).output().unwrap();

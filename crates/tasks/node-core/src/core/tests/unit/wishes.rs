@@ -295,3 +295,42 @@ fn a_task_that_asks_for_more_nodes_than_there_are_is_refused() {
     let expected = "1 nodes of the cluster have 2 cores for a task that asks for 2 such nodes";
     assert!(sentence.starts_with(expected), "{sentence}");
 }
+
+/// Arrays of one job, of which nobody has said how long their tasks run.
+#[test]
+fn what_ran_longer_so_far_goes_first() {
+    let mut rig = rig();
+    let schedule = Schedule { job: Some("graph".to_owned()), ..Schedule::default() };
+    for n_tasks in [8, 8] {
+        let array = Some(ArrayIndices::range(1, n_tasks));
+        let schedule = schedule.clone();
+        rig.take(Submission { array, demand: cpus(4), schedule, ..submission() });
+    }
+    // Each is tried until it is known how long its tasks run; each fourth time it is the turn of the oldest one.
+    let mut order = Vec::new();
+    while let Some(&number) = rig.running().first() {
+        order.push(number);
+        rig.ran_ms = if number <= 8 { 10 } else { 5_000 };
+        rig.end_task(number, 0);
+    }
+    assert_eq!(order, [1, 2, 3, 4, 9, 10, 11, 5, 12, 13, 14, 6, 15, 16, 7, 8]);
+}
+
+/// A node that ends in a minute.
+#[test]
+fn a_task_that_asks_for_time_is_not_started_on_a_node_that_ends_sooner() {
+    let amounts = Resources { cpus: 4, ..Resources::nothing() };
+    let capacity = NodeCapacity { cores: vec![vec![0, 1, 2, 3]], amounts };
+    let measurement = Measurement { n_cores: 4, speed: 1.0 };
+    let ends_ms = Some(60_000);
+    let mut rig =
+        Rig::with(CoreOptions { capacity, measurement, ends_ms, ..CoreOptions::new("n") });
+    let timed = |ms| Demand { time_request_ms: Some(ms), ..cpus(1) };
+    for ms in [50_000, 70_000, 59_000, 1] {
+        rig.take(Submission { demand: timed(ms), ..submission() });
+    }
+    assert_eq!(rig.running(), [1, 3, 4]);
+    rig.pass(20_000);
+    rig.take(Submission { demand: timed(45_000), ..submission() });
+    assert_eq!(rig.running(), [1, 3, 4], "40 s are left");
+}
