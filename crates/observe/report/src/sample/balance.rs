@@ -35,11 +35,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
         n_leased: 0,
         counts,
         uptime_ms: 725_000,
-        troubles: Vec::new(),
-        kept: task_api::Retention::default(),
-        resources: task_api::NodeResources::default(),
-        moved_to: Default::default(),
-        durations: Default::default(),
+        ..NodeStatus::default()
     };
     let mut alpha = node("alpha", NodeLoadState::Sender, 4, 12_345, counts(0, 45));
     alpha.n_leased = 9;

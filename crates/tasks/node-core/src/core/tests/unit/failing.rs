@@ -31,7 +31,7 @@ fn restarted(mut rig: Rig, after_ms: u64) -> Rig {
     let mut core = Core::new(CoreOptions::new("n"), now, book, &mut seen);
     let inventory = KeeperEvent::Inventory { running: Vec::new(), ended: Vec::new() };
     core.on(now, CoreEvent::Keeper(inventory), &mut seen);
-    Rig { core, seen, now_ms: 0 }
+    Rig { core, seen, now_ms: 0, ran_ms: 0 }
 }
 
 fn counts(rig: &mut Rig) -> NodeCounters {

@@ -14,7 +14,7 @@ fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
     book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX });
     let mut seen = Seen::default();
     let core = Core::new(CoreOptions::new("n"), Now::default(), book, &mut seen);
-    let mut rig = Rig { core, seen, now_ms: 0 };
+    let mut rig = Rig { core, seen, now_ms: 0, ran_ms: 0 };
     rig.member(Presence::Up, 1);
     let attempt = |&(number, instance): &(u64, u32)| RunningAttempt {
         attempt: Attempt { task: TaskKey { home: node_id("n"), number }, instance },
