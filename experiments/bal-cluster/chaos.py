@@ -2,9 +2,10 @@
 """Tasks on eight real daemons while daemons and keepers are killed and links fail. Needs root, and
 `cargo build --release --package cli` first.
 
-usage: experiments/bal-cluster/chaos.py [--seed S] [--tasks N] [--blows N] [--policy RULE@DOMAIN] [--lease SECONDS]
+usage: experiments/bal-cluster/chaos.py [--seed S] [--tasks N] [--blows N] [--policy RULE@DOMAIN] [--lease SECONDS] [--mixed]
 
-Ends with 0 when no task that was taken is lost, and none ran twice at the same time, else with 1. The seed is printed; with the same
+With `--mixed` tasks ask for cores and memory, some for two nodes, wait for others, and fail at their first attempts. Ends with 0 when no task
+that was taken is lost, none ran twice at the same time, and none began before what it waits for, else with 1. The seed is printed; with the same
 seed the same things fail, though tasks are elsewhere by then.
 """
 import argparse
@@ -59,14 +60,35 @@ class Chaos:
             self.nodes.plug(at, True)
 
 
-def submit(nodes, dice, n_tasks, task):
+def wishes(dice, before):
+    """Options of an array that asks for something, and the array that it waits for."""
+    words, after = ["--retry", 9, "--retry-delay", 0], None
+    kind = dice.randrange(4)
+    if kind == 0:
+        words += ["--cpus", dice.choice([1, 2]), "--no-pin"]
+    elif kind == 1:
+        words += ["--memory", "64M"]
+    elif kind == 2:
+        words += ["--nodes", 2, "--cpus", 1, "--no-pin"]
+    if before and dice.random() < 0.5:
+        after = dice.choice(before)
+        words += ["--after-ok", after]
+    return words, after
+
+
+def submit(nodes, dice, n_tasks, task, mixed=None):
     """Hands tasks over to any node that takes them; their names. A node may die before it has said that it did."""
     for _ in range(1000):
         at = dice.randrange(nodes.n_nodes)
-        command = nodes.command(at, "submit", "--clean-env", "--json", "--array", f"1-{n_tasks}", "--", *task)
+        words, after = [], None
+        if mixed is not None:
+            words, after = wishes(dice, [tasks for tasks in mixed if tasks.startswith(f"{nodes.names[at]}.")])
+        command = nodes.command(at, "submit", "--clean-env", "--json", *words, "--array", f"1-{n_tasks}", "--", *task)
         client = subprocess.run(command, capture_output=True, text=True, cwd=nodes.folder)
         if client.returncode == 0:
             tasks = json.loads(client.stdout)["tasks"]
+            if mixed is not None:
+                mixed[tasks] = after
             return at, tasks
         time.sleep(0.1)
     raise RuntimeError(f"no node takes tasks: {client.stderr}")
@@ -90,6 +112,11 @@ def run(options, nodes, dice):
     program = nodes.folder / "diary-task"
     subprocess.run(["cc", "-O2", "-o", program, HERE / "diary.c"], check=True)
     task = [program, nodes.folder, options.task_s]
+    mixed = {} if options.mixed else None
+    if options.mixed:
+        # One of seven fails at its first two attempts.
+        fails = '[ $((SINTONIA_ARRAY_INDEX % 7)) != 0 ] || [ "$SINTONIA_INSTANCE" -gt 2 ]'
+        task = ["sh", "-c", f'"$0" "$@" && {{ {fails}; }}', *task]
     chaos = Chaos(nodes, dice, options.lease)
     taken = collections.defaultdict(set)
     began, n_ends, n_blows, n_submitted = time.monotonic(), 0, 0, 0
@@ -98,7 +125,7 @@ def run(options, nodes, dice):
     while n_blows < options.blows or n_submitted < options.tasks:
         due = n_blows * options.tasks // (options.blows + 1)
         if n_submitted < options.tasks and n_submitted - n_ends < options.tasks // 4:
-            at, tasks = submit(nodes, dice, options.tasks // N_PARTS, task)
+            at, tasks = submit(nodes, dice, options.tasks // (10 * N_PARTS if mixed is not None else N_PARTS), task, mixed)
             first, last = first_and_last(tasks)
             taken[at] |= set(range(first, last + 1))
             n_submitted += last - first + 1
@@ -113,7 +140,7 @@ def run(options, nodes, dice):
         chaos.mend()
         time.sleep(0.05)
     print(f"{time.monotonic() - began:6.1f} s, {n_ends:4} ended: all is mended", flush=True)
-    return taken, wait(nodes, taken)
+    return taken, wait(nodes, taken), mixed or {}
 
 
 def wait(nodes, taken):
@@ -133,10 +160,35 @@ def wait(nodes, taken):
     return found
 
 
-def judge(nodes, taken, found):
+def early(lines, mixed):
+    """Sentences about tasks that began before what they wait for had ended for the last time."""
+    last_end, first_begin = {}, {}
+    for at, words in enumerate(lines):
+        if words[0] == "ends":
+            last_end[words[1]] = at
+        elif words[0] == "begins":
+            first_begin.setdefault(words[1], at)
+    for tasks, after in mixed.items():
+        home, (first, last) = tasks.rpartition(".")[0], first_and_last(tasks)
+        if after is None:
+            continue
+        ended = [last_end.get(f"{home}.{number}", len(lines)) for number in range(*span(after))]
+        for number in range(first, last + 1):
+            began = first_begin.get(f"{home}.{number}")
+            if began is not None and began < max(ended):
+                yield f"began too early: {home}.{number}, which waits for {after}"
+
+
+def span(tasks):
+    first, last = first_and_last(tasks)
+    return first, last + 1
+
+
+def judge(nodes, taken, found, mixed):
     """Sentences about what must not be."""
     lines = lines_of(nodes.folder)
     complaints = [f"ran twice at the same time: {' '.join(words)}" for words in lines if words[0] == "twice"]
+    complaints += early(lines, mixed)
     ends = {words[1] for words in lines if words[0] == "ends"}
     for at, numbers in taken.items():
         for number in sorted(numbers):
@@ -165,14 +217,15 @@ def main():
     parser.add_argument("--task-s", type=float, default=1)
     parser.add_argument("--policy", default="subscription@global")
     parser.add_argument("--lease", type=float, default=4)
+    parser.add_argument("--mixed", action="store_true")
     options = parser.parse_args()
     cluster.end_by_signals()
     print(f"--seed {options.seed}", flush=True)
     rule, _, domain = options.policy.partition("@")
     words = ["--policy", rule, "--domain", domain or "global", "--lease", options.lease]
     with cluster.Nodes(words, number=99, n_nodes=options.nodes, quota=None) as nodes:
-        taken, found = run(options, nodes, random.Random(options.seed))
-        complaints = judge(nodes, taken, found)
+        taken, found, mixed = run(options, nodes, random.Random(options.seed))
+        complaints = judge(nodes, taken, found, mixed)
         if complaints:
             print("\n".join(complaints[:40]))
             print(nodes.logs()[-20000:])
