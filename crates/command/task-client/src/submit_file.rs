@@ -174,9 +174,8 @@ fn take_back<'a>(
     let n_before = submitted.0.len();
     // The entries behind it may have been taken.
     for entry in sent.iter().skip(1) {
-        match daemon.next_answer() {
-            Ok(DaemonAnswer::Submitted { tasks }) => submitted.0.push((entry, tasks)),
-            Ok(_) | Err(_) => {}
+        if let Ok(DaemonAnswer::Submitted { tasks }) = daemon.next_answer() {
+            submitted.0.push((entry, tasks));
         }
     }
     for tasks in submitted.ranges() {
@@ -206,7 +205,7 @@ fn print_names(
         let json = serde_json::Value::Object(names.collect());
         return user_io::print::result(&format!("{json}\n")).map(drop);
     }
-    if afterwards.wait {
+    if afterwards.wait.is_some() {
         return Ok(());
     }
     let lines = names.map(|(name, tasks)| format!("{name} {tasks}\n"));

@@ -8,12 +8,8 @@ use task_api::{ClientRequest, DaemonAnswer, TaskRange};
 /// What a command does after its tasks were submitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Afterwards<'a> {
-    /// True to wait until the tasks have ended.
-    pub(crate) wait: bool,
-    /// True to print what they write while they run.
-    pub(crate) follow: bool,
-    /// True to print none of their output.
-    pub(crate) quiet: bool,
+    /// What is printed while the tasks are waited for; `None` if they are not.
+    pub(crate) wait: Option<TaskOutput>,
     /// True to print JSON.
     pub(crate) json: bool,
     /// Command of the user that runs when the tasks have ended.
@@ -63,7 +59,7 @@ impl Afterwards<'_> {
     }
 
     fn interruption(self, daemon: &Daemon) -> anyhow::Result<Option<Interruption>> {
-        self.wait.then(|| Interruption::catch(&daemon.location)).transpose()
+        self.wait.map(|_| Interruption::catch(&daemon.location)).transpose()
     }
 
     fn wait_until_over(
@@ -72,12 +68,8 @@ impl Afterwards<'_> {
         interruption: Option<Interruption>,
         ranges: Vec<TaskRange>,
     ) -> anyhow::Result<ExitCode> {
-        let Some(interruption) = interruption else { return Ok(ExitCode::SUCCESS) };
-        let output = match self {
-            Self { json: true, .. } => TaskOutput::Json,
-            Self { follow: true, .. } => TaskOutput::Followed,
-            Self { quiet: true, .. } => TaskOutput::Nothing,
-            _ => TaskOutput::Output,
+        let Some((interruption, output)) = interruption.zip(self.wait) else {
+            return Ok(ExitCode::SUCCESS);
         };
         let n_ranges = ranges.len();
         let mut code = ExitCode::SUCCESS;
@@ -95,7 +87,7 @@ impl Afterwards<'_> {
     fn print_names(self, tasks: &TaskRange) -> anyhow::Result<()> {
         let text = if self.json {
             serde_json::json!({"tasks": tasks, "n_tasks": tasks.n_tasks()}).to_string()
-        } else if self.wait {
+        } else if self.wait.is_some() {
             return Ok(());
         } else {
             tasks.to_string()

@@ -39,6 +39,7 @@ each task; of tasks that ended long ago, one with `is_brief` for each range that
 /// List tasks, show one with its output, or wait for some
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Options {
     /// One task, or several with consecutive numbers, as `submit` printed them; by default all of this node
     #[arg(value_name = "TASK")]

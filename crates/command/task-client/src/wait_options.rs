@@ -1,14 +1,16 @@
 //! Options of commands that submit tasks and may wait for them.
 
 use crate::submitted::Afterwards;
+use crate::tasks::wait::TaskOutput;
 use clap::Args;
 
 /// What a command does after its tasks were submitted.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct WaitOptions {
     /// Wait until all tasks have ended, and print the output of each as it ends
     #[arg(long)]
-    pub(crate) wait: bool,
+    wait: bool,
     /// Wait, and print what the tasks write while they run; of several tasks, each line with the name of its task
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     follow: bool,
@@ -21,7 +23,7 @@ pub(crate) struct WaitOptions {
     on_end: Option<String>,
     /// Print JSON: a line with the names, and with `--wait` a line for each task that ends
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 impl WaitOptions {
@@ -36,12 +38,13 @@ impl WaitOptions {
             let error = anyhow::anyhow!("`{option}` needs `--wait` or `--follow`: add one of them");
             return Err(error.context(user_io::exit::BadOption));
         }
-        Ok(Afterwards {
-            wait,
-            follow: self.follow,
-            quiet: self.quiet || !has_output,
-            json: self.json,
-            on_end: self.on_end.as_deref(),
-        })
+        let output = match self {
+            Self { json: true, .. } => TaskOutput::Json,
+            Self { follow: true, .. } => TaskOutput::Followed,
+            _ if self.quiet || !has_output => TaskOutput::Nothing,
+            _ => TaskOutput::Output,
+        };
+        let on_end = self.on_end.as_deref();
+        Ok(Afterwards { wait: wait.then_some(output), json: self.json, on_end })
     }
 }

@@ -117,7 +117,7 @@ fn tasks_run_on_several_nodes_at_once() {
         let mut hosts = said.lines().collect::<Vec<_>>();
         hosts.sort_unstable();
         let expected = [1, 1, 2, 2, 3, 3].map(|node| daemons.cluster.node(node));
-        assert_eq!(hosts, expected, "{library}");
+        assert_eq!(hosts, expected, "{library:?}");
     }
     let script = "mkdir all || echo twice >> diary; sleep 0.1; rmdir all; echo ends >> diary";
     let words = ["--nodes", "3", "--cpus", "2", "--", "sh", "-c", script];
