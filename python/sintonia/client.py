@@ -19,7 +19,7 @@ from .errors import ClientClosedError, SintoniaError
 from .futures import Future, Tasks, listed, named_ranges
 from .location import SOCKET, state_folder
 from .messages import EndedTask, Explanation, NodeStatus, TaskStatus, parse_tasks, tasks_name
-from .options import OUTPUT_MAX_DEFAULT, Array, TaskOptions, check_names
+from .options import OUTPUT_MAX_DEFAULT, Array, TaskOptions, check_names, with_wishes
 from .options import Path as AnyPath
 from .sent_calls import DataFolder, SentCalls
 from .submitting import Submitter
@@ -111,6 +111,9 @@ class Client:
         output_max: int = OUTPUT_MAX_DEFAULT,
         after: Iterable[Any] = (),
         after_any: Iterable[Any] = (),
+        resources: Optional[Mapping[str, Any]] = None,
+        priority: int = 0,
+        job: Optional[str] = None,
         fields: Optional[Mapping[str, Any]] = None,
         **kwargs: Any,
     ) -> Any:
@@ -136,11 +139,24 @@ class Client:
             output_max: most bytes kept of each of the two outputs.
             after: futures that must have succeeded before; their results are not used.
             after_any: futures that must have ended before, whatever came of them.
+            resources: what each task asks of its node: `{"cpus": 4, "memory": "8G", "gpus": 1, "nodes": 2, "time_limit": 3600}`,
+                with times in seconds; other names are resources that nodes were started with.
+            priority: tasks with a higher number go first.
+            job: name of a job that several submissions may share.
             fields: further fields of the submission, as `docs/client-protocol.md` names them.
             kwargs: keyword arguments of the function; `functools.partial` binds those that have the names above.
         """
         options = TaskOptions(
-            name, folder, environment or {}, retry, retry_delay, restarts, max_fails, output, output_max, fields or {}
+            name,
+            folder,
+            environment or {},
+            retry,
+            retry_delay,
+            restarts,
+            max_fails,
+            output,
+            output_max,
+            with_wishes(fields or {}, resources or {}, priority, job),
         )
         after, after_any = [*after], [*after_any]
         if callable(what):
@@ -167,6 +183,9 @@ class Client:
         max_fails: Optional[int] = None,
         output: Optional[AnyPath] = None,
         output_max: int = OUTPUT_MAX_DEFAULT,
+        resources: Optional[Mapping[str, Any]] = None,
+        priority: int = 0,
+        job: Optional[str] = None,
         fields: Optional[Mapping[str, Any]] = None,
     ) -> list[Future]:
         """Calls the function for the items of the iterables, as `map` does; returns a future for each, in order.
@@ -178,7 +197,16 @@ class Client:
         if chunk < 1:
             raise ValueError(f"`chunk` is {chunk}: use 1 or more")
         options = TaskOptions(
-            name, folder, environment or {}, retry, retry_delay, restarts, max_fails, output, output_max, fields or {}
+            name,
+            folder,
+            environment or {},
+            retry,
+            retry_delay,
+            restarts,
+            max_fails,
+            output,
+            output_max,
+            with_wishes(fields or {}, resources or {}, priority, job),
         )
         return self._map(function, [*zip(*iterables)], chunk, options)
 

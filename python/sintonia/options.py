@@ -97,6 +97,55 @@ def array_range(array: Array) -> tuple[int, int]:
     return first_idx, last_idx
 
 
+#: Names of amounts in the protocol, and of times in seconds with theirs in milliseconds.
+_AMOUNTS = {"cpus": "cpus", "cpus_max": "cpus_max", "gpus": "gpus", "memory": "memory_bytes"}
+_TIMES = {"time_limit": "time_limit_ms", "time_request": "time_request_ms", "expect": "expect_ms"}
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def with_wishes(
+    fields: Mapping[str, Any], resources: Mapping[str, Any], priority: int, job: Optional[str]
+) -> Mapping[str, Any]:
+    """The fields with what tasks ask for and their place in the order."""
+    more: dict[str, Any] = {}
+    if resources:
+        more["demand"] = demand(resources)
+    schedule = {name: value for name, value in [("priority", priority), ("job", job)] if value}
+    if schedule:
+        more["schedule"] = schedule
+    return {**more, **fields}
+
+
+def demand(resources: Mapping[str, Any]) -> dict[str, Any]:
+    """What each task asks of its node, in the form of the protocol."""
+    wanted: dict[str, Any] = {}
+    one: dict[str, Any] = {}
+    for name, value in resources.items():
+        if name in _TIMES:
+            wanted[_TIMES[name]] = round(float(value) * 1000)
+        elif name == "nodes":
+            wanted["nodes"] = int(value)
+        elif name == "memory":
+            one[_AMOUNTS[name]] = _bytes(value)
+        elif name in _AMOUNTS:
+            one[_AMOUNTS[name]] = int(value)
+        else:
+            one.setdefault("named", {})[name] = int(value)
+    if one:
+        wanted["variants"] = [one]
+    return wanted
+
+
+def _bytes(value: Union[int, str]) -> int:
+    """`8G` in bytes."""
+    text = str(value).strip().upper().removesuffix("B").removesuffix("I")
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "")
+    try:
+        return round(float(number) * (1 << _UNITS.get(unit, 0)))
+    except ValueError:
+        raise ValueError(f"the memory `{value}` must be a number of bytes, or with a unit: `512M`, `8G`") from None
+
+
 def check_names(function: Callable[..., Any], options: TaskOptions) -> None:
     """Options must not take what is meant for the function."""
     default = TaskOptions()

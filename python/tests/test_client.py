@@ -85,6 +85,13 @@ class Commands(WithClient):
         self.assertEqual([result(one).stdout for one in attached], ["5\n", "6\n", "7\n", "8\n"])
         self.assertEqual(len(self.client.tasks(name="sweep", outcome="succeeded")), 4)
 
+    def test_a_task_gets_what_it_asks_for(self):
+        script = ["sh", "-c", "echo $SINTONIA_CPUS $SINTONIA_MEMORY $SINTONIA_NODES"]
+        resources = {"cpus": 2, "memory": "64M", "nodes": 2, "time_limit": 60}
+        future = self.client.submit(script, resources=resources, job="wishes", priority=1)
+        self.assertEqual(result(future).stdout, "2 67108864 2\n")
+        self.assertEqual(future.status().json["job"], "wishes")
+
     def test_what_is_wrong_is_refused(self):
         for wrong in ["echo hi", (["echo"], 1)]:
             with self.assertRaises(TypeError):

@@ -12,7 +12,7 @@ import unittest
 from sintonia import calls, graph, messages
 from sintonia.errors import DependencyError, NoDaemonError
 from sintonia.location import state_folder
-from sintonia.options import TaskOptions, array_range
+from sintonia.options import TaskOptions, array_range, demand, with_wishes
 from sintonia.waits import ranges
 
 
@@ -35,6 +35,16 @@ class Parts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
             listener.bind(os.path.join(folder, "node.sock"))
             self.assertEqual(str(state_folder(os.path.join(folder, "node.sock"), {})), folder)
+
+    def test_resources_are_written_as_the_daemon_reads_them(self):
+        given = {"cpus": 4, "memory": "1.5G", "nodes": 2, "time_limit": 0.5, "fpga": 2}
+        one = {"cpus": 4, "memory_bytes": 3 << 29, "named": {"fpga": 2}}
+        self.assertEqual(demand(given), {"variants": [one], "nodes": 2, "time_limit_ms": 500})
+        self.assertEqual(demand({"memory": 7})["variants"], [{"memory_bytes": 7}])
+        with self.assertRaisesRegex(ValueError, "the memory `much` must be"):
+            demand({"memory": "much"})
+        wishes = with_wishes({"demand": {"nodes": 3}}, {"cpus": 2}, 5, "graph")
+        self.assertEqual(wishes, {"demand": {"nodes": 3}, "schedule": {"priority": 5, "job": "graph"}})
 
     def test_names_and_outcomes_are_read(self):
         self.assertEqual(messages.parse_tasks("node-1.org.3-4"), ("node-1.org", 3, 4))

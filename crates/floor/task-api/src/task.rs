@@ -108,6 +108,9 @@ pub struct EndedTask {
     /// What it has used.
     #[serde(default)]
     pub usage: Usage,
+    /// Folder on its node that has its output instead.
+    #[serde(default)]
+    pub output_folder: Option<String>,
 }
 
 /// Selection of ended tasks by their outcome.

@@ -131,6 +131,7 @@ async function askTasks() {
     await askJobs();
     await askGantt();
     await askList();
+    if (watchedTask && byId('task').open) await showTask(watchedTask);
     root.dataset.lists = Number(root.dataset.lists ?? 0) + 1;
   });
 }

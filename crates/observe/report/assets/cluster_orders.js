@@ -58,10 +58,14 @@ function rerunButton(tasks, which, n, ranges = [tasks]) {
   return button('run again', () => confirmed(question, 'rerun', { tasks: ranges, which }, say), { 'data-rerun': tasks });
 }
 
+// Name of a task in the dialog that has not ended: what it writes is asked for again.
+let watchedTask;
+
 // Dialog with all that is known of a task.
 async function showTask(name) {
   const body = byId('task-body');
   byId('task-name').textContent = name;
+  watchedTask = undefined;
   try {
     const { status, because, steps, n_dropped_steps, output } = await fetched('task.json', { task: name });
     const [style, words] = outcomeOf(status);
@@ -82,6 +86,7 @@ async function showTask(name) {
     }
     if (output?.n_dropped_bytes) parts.push(element('p', { class: 'note' }, [`${bytesText(output.n_dropped_bytes)} of its output were not kept`]));
     body.replaceChildren(...parts);
+    if (!status.outcome) watchedTask = name;
   } catch (problem) {
     body.replaceChildren(element('p', { class: 'poor' }, [problem.message]));
   }

@@ -46,6 +46,7 @@ fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
         is_brief: false,
         why: Some("\u{fffd} no such file".to_owned()),
         usage: task_api::Usage::default(),
+        output_folder: None,
     };
     insta::assert_snapshot!("ended", balance::ended(&tasks[1].task, &ended, NARROW));
 }

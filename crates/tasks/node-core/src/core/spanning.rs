@@ -18,6 +18,8 @@ use crate::interface::{Attempt, PeerMessage, Room, RoomId, Span};
 
 /// Time for which answers are awaited, in ms.
 const TRY_MS: u64 = 600;
+/// Time between two looks at what is sought, in ms: many events come in it.
+const LOOK_MS: u64 = 20;
 /// Least time between two tries, in ms; a part of it at random comes to it.
 const PAUSE_MS: u64 = 200;
 /// Time after which a task waits at nodes, in ms.
@@ -49,6 +51,8 @@ struct Search {
     tried: Option<Moment>,
     next_try: Moment,
     repeated: Moment,
+    /// Moment from which on it is gone on with, unless an answer comes before.
+    next_look: Moment,
     asked: BTreeMap<NodeId, Asked>,
 }
 
@@ -78,6 +82,7 @@ impl Spanning {
         match search.and_then(|search| search.asked.get_mut(&from)) {
             Some(asked) if asked.answer.as_ref().is_none_or(Option::is_none) => {
                 asked.answer = Some(given);
+                self.search.iter_mut().for_each(|search| search.next_look = Moment(0));
             }
             Some(_) => {}
             None if given.is_some() => send_leave([from].into_iter(), room, turn),
@@ -103,9 +108,11 @@ impl Roles {
                 self.rooms.leave(&[room], turn.node);
             }
         }
-        match self.spanning.search.take() {
+        let now = turn.now.moment;
+        match self.spanning.search.take_if(|search| search.next_look <= now) {
             Some(search) => self.go_on(search, turn),
-            None => self.begin_search(turn),
+            None if self.spanning.search.is_none() => self.begin_search(turn),
+            None => {}
         }
     }
 
@@ -119,6 +126,7 @@ impl Roles {
         let spanning = classes.filter(|it| it.is_spanning()).cloned().collect::<Vec<_>>();
         if spanning.is_empty() {
             self.spanning.tried.clear();
+            self.spanning.next = now.plus_ms(LOOK_MS);
             return;
         }
         self.spanning.n_rounds += 1;
@@ -144,6 +152,7 @@ impl Roles {
             tried: None,
             next_try: now,
             repeated: now,
+            next_look: now,
             asked: BTreeMap::new(),
         };
         self.go_on(search, turn);
@@ -194,6 +203,7 @@ impl Roles {
                 }
             }
         }
+        search.next_look = now.plus_ms(LOOK_MS);
         self.spanning.search = Some(search);
         if self.spanning.search.as_ref().is_some_and(|it| it.n_nodes <= it.rooms().count())
             && let Some(search) = self.spanning.search.take()

@@ -163,6 +163,7 @@ impl TaskView<'_> {
                 is_brief: true,
                 why: None,
                 usage: Usage::default(),
+                output_folder: None,
             });
         };
         Some(EndedTask {
@@ -176,6 +177,7 @@ impl TaskView<'_> {
             is_brief: false,
             why: self.why(number, task),
             usage: task.usage().unwrap_or_default(),
+            output_folder: task.work.around.limits.output_folder.clone(),
         })
     }
 

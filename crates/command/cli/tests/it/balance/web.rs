@@ -77,6 +77,12 @@ fn a_browser_follows_what_happens_and_orders() {
     });
     browser.value("location.hash = 'task=alpha.7'");
     browser.wait("document.querySelector('#task pre')?.textContent === 'broken\\n'");
+    let script = "echo once; until [ -e go ]; do sleep 0.05; done; echo more; sleep 1000";
+    let name = node.said(&["submit", "--", "sh", "-c", script]);
+    browser.value(&format!("location.hash = 'task={}'", name.trim()));
+    browser.wait("document.querySelector('#task pre')?.textContent === 'once\\n'");
+    std::fs::write(cluster.path("go"), "").unwrap();
+    browser.wait("document.querySelector('#task pre')?.textContent === 'once\\nmore\\n'");
     browser.wait("document.documentElement.scrollWidth <= 380");
     assert_eq!(browser.value("document.documentElement.dataset.errors"), "");
 }

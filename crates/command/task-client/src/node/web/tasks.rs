@@ -7,8 +7,8 @@ use node_daemon::web::PageRequest;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use task_api::{
-    ClientRequest, DaemonAnswer, EndedTask, Explanation, JobStatus, TaskFilter, TaskName,
-    TaskState, TaskStatus,
+    ClientRequest, DaemonAnswer, EndedTask, Explanation, JobStatus, OutputNews, OutputPosition,
+    StreamNews, TaskFilter, TaskName, TaskState, TaskStatus,
 };
 
 /// Most jobs that are shown: the newest ones.
@@ -169,6 +169,10 @@ pub(super) fn task(client: &mut Client, request: &PageRequest) -> Result<Value, 
         answer => return Err(other(answer).into()),
     };
     let Explanation { status, steps, n_dropped_steps, because, .. } = *explained;
+    let output = match &ended {
+        Some(ended) => output(ended),
+        None => written(client, &status).unwrap_or(Value::Null),
+    };
     let words = |at: usize| steps.get(at).map(|step| step.what.to_string());
     let steps = (0..steps.len()).map(|at| json!({"at_ms": steps[at].at_ms, "what": words(at)}));
     Ok(json!({
@@ -177,8 +181,19 @@ pub(super) fn task(client: &mut Client, request: &PageRequest) -> Result<Value, 
         "because": because,
         "steps": steps.collect::<Vec<_>>(),
         "n_dropped_steps": n_dropped_steps,
-        "output": ended.as_ref().map(output),
+        "output": output,
     }))
+}
+
+/// What a running task has written so far, as far as its node has it.
+fn written(client: &mut Client, status: &TaskStatus) -> Option<Value> {
+    let node = status.node.clone().filter(|_| status.started_ms.is_some())?;
+    let tasks = vec![OutputPosition { task: status.task.clone(), stdout: 0, stderr: 0 }];
+    let answer = client.ask(&ClientRequest::Output { node, tasks });
+    let Ok(DaemonAnswer::Output { tasks }) = answer else { return None };
+    let OutputNews { stdout, stderr, .. } = tasks.into_iter().next()?;
+    let text = |news: &StreamNews| String::from_utf8_lossy(&news.text.0).into_owned();
+    Some(json!({"stdout": text(&stdout), "stderr": text(&stderr), "n_dropped_bytes": 0}))
 }
 
 /// Output of a task as text.

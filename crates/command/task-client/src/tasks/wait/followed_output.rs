@@ -2,7 +2,10 @@
 
 use anyhow::Context;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use task_api::{EndedTask, OutputNews, OutputPosition, StreamNews, TaskName, TaskRange};
 use user_io::exit::NotWritten;
 
@@ -100,8 +103,32 @@ impl FollowedOutput {
                 }
             }
         }
+        if let Some(folder) = &task.output_folder {
+            self.rest_of_files(&name, folder, &task.node)?;
+        }
         self.flush(task.number)?;
         self.tasks.insert(task.number, Followed { is_over: true, ..Followed::default() });
+        Ok(())
+    }
+
+    /// Prints what is left in the files of a task that has ended, or says where they are.
+    fn rest_of_files(&mut self, task: &TaskName, folder: &str, node: &str) -> anyhow::Result<()> {
+        for (idx, end) in ["out", "err"].into_iter().enumerate() {
+            let mut from = self.tasks.get(&task.number).map_or(0, |it| it.streams[idx].n_bytes);
+            let path = Path::new(folder).join(format!("{task}.{end}"));
+            // Other nodes may have folders of their own, and a folder may be named after what a task is.
+            let Ok(file) = File::open(&path) else {
+                let of_node = path.display();
+                eprintln!("sintonia: what {task} wrote last is in `{of_node}` on {node}");
+                return Ok(());
+            };
+            let mut buffer = vec![0; LINE_BYTES_MAX];
+            while let Ok(n_bytes @ 1..) = file.read_at(&mut buffer, from) {
+                let text = task_api::OutputText(buffer[..n_bytes].to_vec());
+                self.part(task.number, idx, &StreamNews { from, text, n_bytes: from })?;
+                from += n_bytes as u64;
+            }
+        }
         Ok(())
     }
 

@@ -180,6 +180,7 @@ mod tests {
             is_brief,
             why,
             usage,
+            output_folder: None,
         }
     }
 

@@ -51,6 +51,7 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
         is_brief: false,
         why: None,
         usage: task_api::Usage::default(),
+        output_folder: None,
     };
     let answer = DaemonAnswer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
     rig.hear(PeerMessage::Answer { ask, answer });
