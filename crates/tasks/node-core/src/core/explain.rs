@@ -90,7 +90,7 @@ impl Explainer<'_> {
             TaskState::Queued => self.why_it_waits(number),
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
             TaskState::Leased => self.why_it_is_away(number, task, &node),
-            TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
+            TaskState::Running => self.why_it_runs(number, task, &node),
             TaskState::Ended if task.outcome() == Some(&TaskOutcome::Lost) => {
                 let n_lost = task.work.around.limits.n_starts_max;
                 vec![format!(
@@ -104,6 +104,16 @@ impl Explainer<'_> {
         let wish =
             canceled.then_some("it is to be canceled, and ends as soon as its node hears of it");
         sentences.into_iter().chain(wish.map(str::to_owned)).collect()
+    }
+
+    fn why_it_runs(&self, number: u64, task: &Task, node: &str) -> Vec<String> {
+        let attempt = self.node.attempt(number, task.instance);
+        let Some(span) = self.node.processes.span_of(attempt) else {
+            return vec![format!("a core of `{node}`, its home, was free")];
+        };
+        let others = span.rooms.iter().map(|room| format!("`{}`", self.node.name_of(room.node)));
+        let others = others.collect::<Vec<_>>().join(", ");
+        vec![format!("`{node}`, its home, and {others} had room at the same time")]
     }
 
     fn why_it_is_delayed(&self, task: &Task) -> String {

@@ -1,7 +1,8 @@
 //! Attempts that the keeper runs, as far as it has reported them or was told to start them.
 
 use crate::interface::{
-    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, Out, RunningAttempt, TaskKey, Work,
+    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, Out, RunningAttempt, Span,
+    TaskKey, Work,
 };
 use crate::pool::Pool;
 use balancing_policies::Moment;
@@ -47,6 +48,11 @@ impl Processes {
 
     pub(super) fn run(&self, attempt: Attempt) -> bool {
         self.running.contains_key(&attempt)
+    }
+
+    /// Other nodes that a running attempt has room on.
+    pub(super) fn span_of(&self, attempt: Attempt) -> Option<&Span> {
+        self.running.get(&attempt)?.allocation.span.as_deref()
     }
 
     /// The attempt at this task that runs here, if there is one.
