@@ -16,7 +16,7 @@ from .asking import Asker
 from .connection import Message
 from .engine import Engine
 from .errors import ClientClosedError, SintoniaError
-from .futures import Future, Tasks, listed, named_ranges
+from .futures import Future, Tasks, end_of, listed, named_ranges
 from .location import SOCKET, state_folder
 from .messages import EndedTask, Explanation, NodeStatus, TaskStatus, parse_tasks, tasks_name
 from .options import OUTPUT_MAX_DEFAULT, Array, TaskOptions, check_names, with_wishes
@@ -146,17 +146,9 @@ class Client:
             fields: further fields of the submission, as `docs/client-protocol.md` names them.
             kwargs: keyword arguments of the function; `functools.partial` binds those that have the names above.
         """
+        wishes = with_wishes(fields or {}, resources or {}, priority, job)
         options = TaskOptions(
-            name,
-            folder,
-            environment or {},
-            retry,
-            retry_delay,
-            restarts,
-            max_fails,
-            output,
-            output_max,
-            with_wishes(fields or {}, resources or {}, priority, job),
+            name, folder, environment or {}, retry, retry_delay, restarts, max_fails, output, output_max, wishes
         )
         after, after_any = [*after], [*after_any]
         if callable(what):
@@ -196,17 +188,9 @@ class Client:
         """
         if chunk < 1:
             raise ValueError(f"`chunk` is {chunk}: use 1 or more")
+        wishes = with_wishes(fields or {}, resources or {}, priority, job)
         options = TaskOptions(
-            name,
-            folder,
-            environment or {},
-            retry,
-            retry_delay,
-            restarts,
-            max_fails,
-            output,
-            output_max,
-            with_wishes(fields or {}, resources or {}, priority, job),
+            name, folder, environment or {}, retry, retry_delay, restarts, max_fails, output, output_max, wishes
         )
         return self._map(function, [*zip(*iterables)], chunk, options)
 
@@ -240,13 +224,11 @@ class Client:
         for one in chosen:
             given = {"tasks": one, "state": state, "outcome": outcome, "title": name, "home": home}
             wanted = {key: value for key, value in given.items() if value is not None}
-            after: Optional[int] = None
-            while True:
-                answer = self._ask({"request": "tasks", "filter": wanted, "after": after, "n_max": _N_AT_ONCE}, "tasks")
+            request: Message = {"request": "tasks", "filter": wanted, "after": None, "n_max": _N_AT_ONCE}
+            while "after" in request:
+                answer = self._ask(request, "tasks")
                 found += map(TaskStatus.of, answer["tasks"])
-                after = answer.get("next")
-                if after is None:
-                    break
+                request = {**request, "after": answer["next"]} if answer.get("next") is not None else {}
         return found
 
     def nodes(self) -> list[NodeStatus]:
@@ -312,7 +294,7 @@ class Client:
         _, not_done = concurrent.futures.wait(futures, timeout)
         if not_done:
             raise concurrent.futures.TimeoutError(f"{len(not_done)} of {len(futures)} tasks have not ended")
-        return [self._end_of(future) for future in futures]
+        return [end_of(self, future) for future in futures]
 
     def flush(self, timeout: Optional[float] = None) -> bool:
         """Waits until all that was submitted is safe on the daemon's disk, or refused; false after `timeout` seconds. Tasks
@@ -370,17 +352,6 @@ class Client:
             return future.cancelled()
         answer = self._ask({"request": "cancel", "tasks": batch.name_of(future._idx)}, "canceled")
         return bool(answer["n_tasks"]) and future._set_canceled()
-
-    def _end_of(self, future: Future) -> EndedTask:
-        """End of a future that is done; of one that was canceled here, the end may be on its way."""
-        batch = future._batch
-        if future._ended is None and batch is not None and batch.is_named:
-            future = self.attach(batch.name_of(future._idx))[0]
-            concurrent.futures.wait([future])
-        if future._ended is not None:
-            return future._ended
-        error = None if future.cancelled() else future.exception(0)
-        raise error or concurrent.futures.CancelledError()
 
     def _check(self) -> None:
         if os.getpid() != self._pid:

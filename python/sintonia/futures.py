@@ -152,3 +152,15 @@ def named_ranges(tasks: Tasks) -> list[tuple[str, int, int]]:
     for home, own in numbers.items():
         found += [(home, first, last) for first, last in ranges(own)]
     return found
+
+
+def end_of(client: Client, future: Future) -> EndedTask:
+    """End of a future that is done; of one that was canceled here, the end may be on its way."""
+    batch = future._batch
+    if future._ended is None and batch is not None and batch.is_named:
+        future = client.attach(batch.name_of(future._idx))[0]
+        concurrent.futures.wait([future])
+    if future._ended is not None:
+        return future._ended
+    error = None if future.cancelled() else future.exception(0)
+    raise error or concurrent.futures.CancelledError()

@@ -47,13 +47,10 @@ pub struct JobStatus {
     /// What its ended tasks have used, and what they had.
     #[serde(default)]
     pub account: JobAccount,
-    /// Durations of the tasks that ended by themselves.
-    #[serde(default)]
-    pub durations: DurationHistogram,
 }
 
 /// What the ended tasks of a job have used, and what they had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobAccount {
     /// Ended tasks that were started.
@@ -68,6 +65,8 @@ pub struct JobAccount {
     pub core_ms: u64,
     /// Time from submission to the start, added up, in ms.
     pub waited_ms: u64,
+    /// Durations of those that ended by themselves.
+    pub durations: DurationHistogram,
 }
 
 impl JobStatus {
@@ -90,7 +89,6 @@ impl JobStatus {
             priority: 0,
             demand: Demand::default(),
             account: JobAccount::default(),
-            durations: DurationHistogram::default(),
         }
     }
 

@@ -345,7 +345,7 @@ mod tests {
         node.moved_to.insert("beta".to_owned(), 3);
         let tasks = "alpha.1-9".parse().unwrap();
         let mut one = JobStatus::new("sweep".to_owned(), tasks, 7);
-        one.durations.add(1_000);
+        one.account.durations.add(1_000);
         let jobs = DaemonAnswer::Jobs { jobs: vec![one], next: Some(9) };
         for answer in [DaemonAnswer::Nodes { nodes: vec![node] }, jobs] {
             let json = serde_json::to_string(&answer).unwrap();

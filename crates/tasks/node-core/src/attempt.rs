@@ -26,6 +26,15 @@ pub struct Attempt {
     pub instance: u32,
 }
 
+/// Name of the room of an attempt on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RoomId {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// Number of the search in which the room was found.
+    pub round: u64,
+}
+
 /// Environment that commands of one user mostly share; stored once for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ExecContext {

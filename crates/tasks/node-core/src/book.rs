@@ -241,7 +241,7 @@ impl Book {
 
     /// Tasks from the number `first` on.
     pub fn tasks_from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
-        self.tasks.from(first)
+        self.tasks.within(first..=u64::MAX)
     }
 
     /// All tasks that are kept one by one.
@@ -363,7 +363,11 @@ impl Book {
             self.n_output_bytes -= n_bytes;
             self.archive.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
             if let Some(terms) = &task.work.terms
-                && self.tasks.from(terms.first).next().is_none_or(|(next, _)| terms.last < next)
+                && self
+                    .tasks
+                    .within(terms.first..=u64::MAX)
+                    .next()
+                    .is_none_or(|(next, _)| terms.last < next)
             {
                 self.tasks.arrays_mut().forget(terms.first);
             }

@@ -33,6 +33,7 @@ mod relaying;
 mod requests;
 mod rooms;
 mod spanning;
+mod stopping;
 mod task_view;
 mod turn;
 mod waiting;
@@ -40,11 +41,11 @@ mod waits;
 
 use crate::book::Book;
 use crate::interface::{
-    CoreEvent, CoreTimer, EndedAttempt, KeeperEvent, KeeperOrder, Killed, Member, NodeId, Now, Out,
+    CoreEvent, CoreTimer, EndedAttempt, KeeperEvent, KeeperOrder, Member, NodeId, Now, Out,
     PeerMessage,
 };
 use backfill::Backfill;
-use balancing_policies::{Balance, Moment, NodeLoad};
+use balancing_policies::{Balance, NodeLoad};
 use gathering::Gathering;
 use history::NodeHistory;
 use holding::{Holding, N_RESULTS_MAX, Offered};
@@ -57,7 +58,7 @@ use placing::Placing;
 use relaying::Relaying;
 use rooms::Rooms;
 use spanning::Spanning;
-use task_api::Presence;
+use stopping::Stopping;
 use turn::{Asker, Turn};
 use waits::Waits;
 
@@ -263,26 +264,11 @@ impl Roles {
             PeerMessage::Ask { ask, request } => self.on_ask(Asker::Peer(from, ask), request, turn),
             PeerMessage::AskGone(ask) => self.waits.gone(Asker::Peer(from, ask)),
             PeerMessage::Answer { ask, answer } => self.relaying.on_answer(from, ask, answer, turn),
-            PeerMessage::AskRoom { room, demand, waits } => {
-                self.on_ask_room(from, room, (demand, waits), turn);
-            }
-            PeerMessage::HasRoomFor { room, given } => {
-                self.spanning.on_answer(from, (room, given.map(|given| *given)), turn);
-            }
-            PeerMessage::KeepRooms { number, rooms } => {
-                // Before the keeper has reported what runs, nothing can be said.
-                if turn.node.processes.ready {
-                    let gone = self.rooms.keep(rooms, (turn.node, turn.now));
-                    turn.out.send(from, PeerMessage::RoomsKept { number, gone });
-                }
-            }
-            PeerMessage::RoomsKept { number, gone } => {
-                self.leading.on_kept(from, (number, gone), turn);
-            }
-            PeerMessage::LeaveRooms(rooms) => {
-                self.rooms.leave(&rooms, turn.node);
-                self.holding.tell_of_room(turn);
-            }
+            PeerMessage::AskRoom { .. }
+            | PeerMessage::HasRoomFor { .. }
+            | PeerMessage::KeepRooms { .. }
+            | PeerMessage::RoomsKept { .. }
+            | PeerMessage::LeaveRooms(_) => self.on_room_message(from, message, turn),
             PeerMessage::HasRoom => {
                 lending.refusals.has_room(from, turn.now.moment);
                 self.placing.hurry();
@@ -392,48 +378,6 @@ impl Roles {
             self.rooms.clear(turn);
         }
         self.holding.return_all(turn);
-    }
-}
-
-/// Time for which results are still sent to homes that do not acknowledge them, in ms.
-const FAREWELL_MS: u64 = 10_000;
-
-/// Stop in progress.
-#[derive(Clone, Copy, Debug)]
-struct Stopping {
-    now: bool,
-    since: Moment,
-    /// True when the node has announced that it has left.
-    over: bool,
-}
-
-impl Stopping {
-    fn new(since: Moment) -> Self {
-        Self { now: false, since, over: false }
-    }
-
-    /// Announces the stop; with `now`, ends what runs.
-    fn begin(&mut self, now: bool, turn: &mut Turn<'_>) {
-        self.now |= now;
-        turn.out.presence(Presence::Stopping);
-        if now {
-            turn.node.processes.kill_all(Killed::Leaving, turn.out);
-        }
-    }
-
-    /// Leaves if nothing runs and other nodes need nothing of this one.
-    fn sweep(&mut self, has_no_rooms: bool, turn: &mut Turn<'_>) {
-        let waited = FAREWELL_MS <= turn.now.moment.ms_since(self.since);
-        let told = turn.node.book.foreign().is_empty() || waited;
-        // Other nodes may still run tasks of this home, and can report their results only here.
-        let nothing_lent = turn.node.book.leases().is_empty() || self.now;
-        let runs_nothing = turn.node.processes.n() == 0 && has_no_rooms;
-        if !self.over && runs_nothing && told && nothing_lent {
-            self.over = true;
-            turn.out.keeper(KeeperOrder::Leave);
-            turn.out.presence(Presence::Left);
-            turn.out.leave();
-        }
     }
 }
 

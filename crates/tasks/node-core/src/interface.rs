@@ -12,7 +12,7 @@ use task_api::{ClientRequest, DaemonAnswer, Presence, Resources, StreamNews};
 pub use balancing_policies::{Moment, NodeId};
 
 pub use crate::attempt::{
-    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RunningAttempt, TaskInput,
+    Attempt, AttemptEnd, EndedAttempt, ExecContext, Job, Killed, RoomId, RunningAttempt, TaskInput,
     TaskKey, Work,
 };
 use crate::book::JournalRecord;
@@ -21,7 +21,7 @@ pub use crate::peer_message::{
     SharedEnd, SharedWork,
 };
 pub use crate::pool::NodeCapacity;
-pub use crate::terms::{Allocation, Room, RoomId, Span, SubmissionTerms};
+pub use crate::terms::{Allocation, NodeSpan, Room, SubmissionTerms};
 
 /// Returns the number of the node with this name. Two names with the same number are as unlikely as two files with
 /// the same CRC-32; a node whose number is taken is refused like one whose name is taken.

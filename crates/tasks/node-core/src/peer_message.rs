@@ -7,8 +7,8 @@ use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
 use task_api::{ClientRequest, DaemonAnswer, Demand, NodeStatus, Output, TaskOutcome, Usage};
 
-use crate::attempt::{Attempt, ExecContext, TaskInput, TaskKey};
-use crate::terms::{Allocation, Room, RoomId, Span};
+use crate::attempt::{Attempt, ExecContext, RoomId, TaskInput, TaskKey};
+use crate::terms::{Allocation, NodeSpan, Room};
 
 /// Version of these messages; nodes of another version are refused when they connect.
 pub const PEER_VERSION: u16 = 3;
@@ -68,7 +68,7 @@ pub struct OfferedTask {
     /// Index and text of the task.
     pub input: TaskInput,
     /// Room that was found for it on several nodes, of which the receiver is the one that starts it.
-    pub span: Option<Span>,
+    pub span: Option<NodeSpan>,
 }
 
 /// End of a task, reported to its home.

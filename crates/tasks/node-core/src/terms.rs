@@ -4,8 +4,6 @@ use balancing_policies::NodeId;
 use serde::{Deserialize, Serialize};
 use task_api::{Demand, DependencyKind, FailureRules, Resources, Schedule, Submission};
 
-use crate::attempt::Attempt;
-
 /// What a submission asks for beyond its command, with the numbers of its tasks.
 ///
 /// Journals have it as JSON, so that a later version can add to it.
@@ -94,12 +92,12 @@ pub struct Allocation {
     /// Numbers of its pieces of other resources.
     pub named: Vec<(String, Vec<u32>)>,
     /// The other nodes, where the attempt has room on several.
-    pub span: Option<Box<Span>>,
+    pub span: Option<Box<NodeSpan>>,
 }
 
 /// Other nodes that an attempt has room on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct NodeSpan {
     /// Number of the search in which the room was found.
     pub round: u64,
     /// Host of the node that starts the attempt.
@@ -117,15 +115,6 @@ pub struct Room {
     pub host: String,
     /// What it gives.
     pub allocation: Allocation,
-}
-
-/// Name of the room of an attempt on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct RoomId {
-    /// The attempt.
-    pub attempt: Attempt,
-    /// Number of the search in which the room was found.
-    pub round: u64,
 }
 
 impl Default for Allocation {

@@ -144,6 +144,7 @@ mod tests {
                 longest_ms: 12_000,
                 core_ms: ran_ms * u64::from(asked.cpus),
                 waited_ms: 50_000,
+                ..JobAccount::default()
             },
             demand: Demand { variants: vec![asked], ..Demand::default() },
             ..JobStatus::new("sweep".to_owned(), "alpha.1-10".parse().unwrap(), 1_000)

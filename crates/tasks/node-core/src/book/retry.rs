@@ -78,7 +78,7 @@ impl TaskTable {
 
     /// Lets all delays go on after a restart.
     pub fn begin_delays(&mut self, now: Moment, now_ms: u64) {
-        let delayed = self.from(0).filter(|(_, task)| task.is_delayed);
+        let delayed = self.within(0..=u64::MAX).filter(|(_, task)| task.is_delayed);
         for number in delayed.map(|(number, _)| number).collect::<Vec<_>>() {
             self.begin_delay(number, now, now_ms);
         }

@@ -49,7 +49,7 @@ impl Book {
             .collect::<Vec<_>>();
         arounds.iter().for_each(&mut write);
         let mut run = TaskRun::default();
-        for (number, task) in self.tasks.from(0) {
+        for (number, task) in self.tasks.within(0..=u64::MAX) {
             if !run.takes(number, task) {
                 run.flush(self, &mut write);
                 run = TaskRun::of(number, task);
@@ -238,7 +238,7 @@ impl TaskRun {
         let Ok(around_idx) = book.shared.number(&work.around) else { return };
         let submitted = self.record(shared(work, around_idx), self.terms());
         let n_tasks = usize::try_from(self.n_tasks).unwrap_or(usize::MAX);
-        let tasks = || book.tasks.from(self.first).take(n_tasks);
+        let tasks = || book.tasks.within(self.first..=u64::MAX).take(n_tasks);
         // There may be as many ended arrays as ended tasks, and surroundings are long.
         let between = if tasks().all(|(_, task)| task.is_over()) {
             JournalRecord::Next(self.first)

@@ -109,10 +109,6 @@ impl TaskTable {
         self.get(number).filter(|task| !task.is_over())
     }
 
-    pub(super) fn from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
-        self.tasks.range(first..).map(|(number, task)| (*number, task))
-    }
-
     /// Tasks with these numbers.
     pub fn within(
         &self,
@@ -127,7 +123,7 @@ impl TaskTable {
         &self,
         range: RangeInclusive<u64>,
     ) -> impl DoubleEndedIterator<Item = (u64, &Task)> {
-        self.among(&self.active, range)
+        among(&self.tasks, &self.active, range)
     }
 
     /// Of the tasks with these numbers, those that failed for good.
@@ -135,16 +131,7 @@ impl TaskTable {
         &self,
         range: RangeInclusive<u64>,
     ) -> impl DoubleEndedIterator<Item = (u64, &Task)> {
-        self.among(&self.failed, range)
-    }
-
-    fn among<'a>(
-        &'a self,
-        numbers: &'a BTreeSet<u64>,
-        range: RangeInclusive<u64>,
-    ) -> impl DoubleEndedIterator<Item = (u64, &'a Task)> {
-        let range = if range.is_empty() { 0..=0 } else { range };
-        numbers.range(range).filter_map(|number| Some((*number, self.tasks.get(number)?)))
+        among(&self.tasks, &self.failed, range)
     }
 
     /// Number of the queued task whose turn it is, of those that ask for what `fits`.
@@ -238,19 +225,9 @@ impl TaskTable {
         if was_active && task.is_over() {
             let work = Arc::clone(&task.work);
             let ran_ms = task.ran_ms();
-            self.learn(&work, ran_ms);
+            learn((&mut self.expectations, &mut self.queue), &work, ran_ms);
         }
         Some(result)
-    }
-
-    /// Learns how long tasks of a work run.
-    fn learn(&mut self, work: &Work, ran_ms: Option<u64>) {
-        if ran_ms.is_some_and(|ran_ms| self.expectations.ended(work, ran_ms)) {
-            let from = Place::of(work, self.expectations.in_queue(work));
-            self.expectations.tell(work);
-            let to = Place::of(work, self.expectations.in_queue(work));
-            self.queue.moved(&from, &to);
-        }
     }
 
     /// Changes the tasks of a range that have not ended, and keeps the queue in step with them.
@@ -342,6 +319,25 @@ impl TaskTable {
         }
         let uncertain = self.tasks.iter().filter(|(_, task)| task.is_uncertain);
         spans(uncertain.map(|(number, _)| *number))
+    }
+}
+
+/// Of the tasks with these numbers, those that are named.
+fn among<'a>(
+    tasks: &'a BTreeMap<u64, Task>,
+    named: &'a BTreeSet<u64>,
+    range: RangeInclusive<u64>,
+) -> impl DoubleEndedIterator<Item = (u64, &'a Task)> {
+    let range = if range.is_empty() { 0..=0 } else { range };
+    named.range(range).filter_map(|number| Some((*number, tasks.get(number)?)))
+}
+
+/// Learns how long tasks of a work run.
+fn learn((expectations, queue): (&mut Expectations, &mut Queue), work: &Work, ran_ms: Option<u64>) {
+    if ran_ms.is_some_and(|ran_ms| expectations.ended(work, ran_ms)) {
+        let from = Place::of(work, expectations.in_queue(work));
+        expectations.tell(work);
+        queue.moved(&from, &Place::of(work, expectations.in_queue(work)));
     }
 }
 

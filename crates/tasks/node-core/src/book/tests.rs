@@ -6,6 +6,8 @@ use task_api::{
 };
 
 use super::*;
+
+mod indexes;
 use crate::interface::{ExecContext, SharedWork, SubmissionTerms, TaskKey};
 
 const ME: NodeId = NodeId(1);
@@ -389,23 +391,7 @@ proptest! {
         prop_assert_eq!(book.tasks().n_queued(), n_queued);
         let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
         prop_assert_eq!(book.n_open(), n_open);
-        // A queued task may have to wait until others of its submission have ended.
-        let is_bounded = |task: &Task| {
-            task.work.terms.as_ref().is_some_and(|terms| terms.schedule.n_at_once_max.is_some())
-        };
-        let n_free = book.tasks_from(0).filter(|(_, it)| it.is_queued() && !is_bounded(it)).count();
-        let has_next = book.next_queued(|_| true).is_some();
-        prop_assert!(!has_next || 0 < n_queued);
-        prop_assert!(has_next || n_free == 0);
-        let active = book.tasks().active(0..=u64::MAX).map(|(number, _)| number);
-        let are_active = book.tasks_from(0).filter(|(_, task)| task.is_active());
-        prop_assert!(active.eq(are_active.map(|(number, _)| number)));
-        let failed = book.tasks().failed(0..=u64::MAX).map(|(number, _)| number);
-        let have_failed =
-            book.tasks_from(0).filter(|(_, it)| it.outcome().is_some_and(TaskOutcome::is_failure));
-        prop_assert!(failed.eq(have_failed.map(|(number, _)| number)));
-        let n_uncertain = book.tasks_from(0).filter(|(_, task)| task.is_uncertain).count() as u64;
-        prop_assert_eq!(book.tasks().n_uncertain(), n_uncertain);
+        indexes::check(&mut book, n_queued);
 
         let again = written_anew(&mut book);
         prop_assert_eq!(facts(&again), facts(&book));

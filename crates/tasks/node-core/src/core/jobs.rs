@@ -132,7 +132,7 @@ fn account(job: &mut JobStatus, task: &Task, (started_ms, ended_ms): (Option<u64
     let Some(started_ms) = started_ms else { return };
     let ran_ms = ended_ms.saturating_sub(started_ms);
     if matches!(task.outcome(), Some(TaskOutcome::Exit(_) | TaskOutcome::Signal(_))) {
-        job.durations.add(ran_ms);
+        job.account.durations.add(ran_ms);
     }
     let n_cores_of = |demand: &Demand| demand.cpus_min().max(1).saturating_mul(demand.n_nodes());
     let n_cores = task.work.demand.as_deref().map_or(1, n_cores_of);

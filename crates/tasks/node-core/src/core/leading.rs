@@ -9,7 +9,7 @@ use balancing_policies::{Moment, NodeId};
 
 use super::rooms::send_leave;
 use super::turn::Turn;
-use crate::interface::{Allocation, Attempt, KeeperOrder, Killed, PeerMessage, RoomId, Span};
+use crate::interface::{Allocation, Attempt, KeeperOrder, Killed, NodeSpan, PeerMessage, RoomId};
 
 /// Time between two questions, in ms.
 const KEEP_MS: u64 = 1_000;
@@ -27,7 +27,7 @@ pub(super) struct Leading {
 
 #[derive(Debug)]
 struct Led {
-    span: Span,
+    span: NodeSpan,
     /// Moments at which the questions were sent that the nodes have answered last.
     confirmed: BTreeMap<NodeId, Moment>,
 }
@@ -41,7 +41,7 @@ struct Asked {
 
 impl Leading {
     /// Keeps the rooms of an attempt that runs from now on, or did so for an earlier daemon.
-    pub(super) fn begin(&mut self, attempt: Attempt, span: &Span, now: Moment) {
+    pub(super) fn begin(&mut self, attempt: Attempt, span: &NodeSpan, now: Moment) {
         let confirmed = span.rooms.iter().map(|room| (room.node, now)).collect();
         self.led.insert(attempt, Led { span: span.clone(), confirmed });
         self.kept = Moment(0);
@@ -116,7 +116,7 @@ impl Leading {
 }
 
 /// Tells the other nodes of an attempt that it needs no room any more.
-pub(super) fn leave(attempt: Attempt, span: &Span, turn: &mut Turn<'_>) {
+pub(super) fn leave(attempt: Attempt, span: &NodeSpan, turn: &mut Turn<'_>) {
     let id = RoomId { attempt, round: span.round };
     send_leave(span.rooms.iter().map(|room| room.node), id, turn);
 }

@@ -14,7 +14,7 @@ use super::node::N_SHARES_MAX;
 use super::placing::Refusals;
 use super::turn::Turn;
 use crate::book::{Book, EndRecord, JournalRecord, Lease, Reason};
-use crate::interface::{InstanceId, NodeId, PeerMessage, SharedEnd, Span, Work};
+use crate::interface::{InstanceId, NodeId, NodeSpan, PeerMessage, SharedEnd, Work};
 use balancing_policies::Moment;
 use packing::{Packing, n_cores_of, pack, pack_one};
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +118,13 @@ impl Lending {
     }
 
     /// Offers a task that has room on several nodes to the one of them that shall start it.
-    pub(super) fn lend_span(&mut self, to: NodeId, number: u64, span: Span, turn: &mut Turn<'_>) {
+    pub(super) fn lend_span(
+        &mut self,
+        to: NodeId,
+        number: u64,
+        span: NodeSpan,
+        turn: &mut Turn<'_>,
+    ) {
         let member = turn.node.peers.get(to).filter(|_| turn.node.peers.is_up(to));
         let Some(member) = member.filter(|_| self.offers.len() < N_OFFERS_MAX) else { return };
         let receiver = Receiver { id: to, incarnation: member.incarnation };

@@ -1,7 +1,7 @@
 //! Attempts that the keeper runs, as far as it has reported them or was told to start them.
 
 use crate::interface::{
-    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, Out, RunningAttempt, Span,
+    Allocation, Attempt, Job, KeeperOrder, Killed, NodeCapacity, NodeSpan, Out, RunningAttempt,
     TaskKey, Work,
 };
 use crate::pool::Pool;
@@ -51,7 +51,7 @@ impl Processes {
     }
 
     /// Other nodes that a running attempt has room on.
-    pub(super) fn span_of(&self, attempt: Attempt) -> Option<&Span> {
+    pub(super) fn span_of(&self, attempt: Attempt) -> Option<&NodeSpan> {
         self.running.get(&attempt)?.allocation.span.as_deref()
     }
 

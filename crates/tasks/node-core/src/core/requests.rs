@@ -10,7 +10,7 @@ use super::Roles;
 use super::explain::Explainer;
 use super::jobs;
 use super::node::{Node, count};
-use super::task_view::{Span, TaskView};
+use super::task_view::{ListPart, TaskView};
 use super::turn::{Asker, Turn};
 use super::waits::NOTHING_IS_WAITED_FOR;
 use crate::book::RerunTasks;
@@ -71,7 +71,7 @@ impl Roles {
                 false => Err(NOTHING_IS_WAITED_FOR.to_owned()),
             },
             ClientRequest::Tasks { filter, after, n_max, is_backward } => {
-                Ok(view.list(&filter, Span { after, n_max: n_max as usize, is_backward }))
+                Ok(view.list(&filter, ListPart { after, n_max: n_max as usize, is_backward }))
             }
             ClientRequest::Result { task } => {
                 view.known(&task.alone()).map(|()| DaemonAnswer::Ended {

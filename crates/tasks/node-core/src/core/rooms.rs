@@ -104,6 +104,22 @@ impl Rooms {
         }
     }
 
+    /// Answers another node that asks for room.
+    pub(super) fn on_ask(
+        &mut self,
+        room: RoomId,
+        wanted: (Demand, bool),
+        may_pass: bool,
+        turn: &mut Turn<'_>,
+    ) {
+        let given = match self.ask(room, wanted, may_pass, (turn.node, turn.now)) {
+            RoomAnswer::Given(given) => Some(Box::new(given)),
+            RoomAnswer::No => None,
+            RoomAnswer::Waits => return,
+        };
+        turn.out.send(room.attempt.task.home, PeerMessage::HasRoomFor { room, given });
+    }
+
     fn give(&mut self, room: RoomId, allocation: Allocation, node: &Node, now: Moment) -> Room {
         let given = as_room(node, &allocation);
         let until = now.plus_ms(node.options.lease_over_ms());

@@ -11,10 +11,12 @@ use balancing_policies::{Moment, NodeId};
 use task_api::Demand;
 
 use super::Roles;
-use super::rooms::{RoomAnswer, host, send_leave};
+use super::leading::Leading;
+use super::lending::Lending;
+use super::rooms::{RoomAnswer, Rooms, host, send_leave};
 use super::turn::Turn;
 use crate::book::Task;
-use crate::interface::{Attempt, PeerMessage, Room, RoomId, Span};
+use crate::interface::{Attempt, NodeSpan, PeerMessage, Room, RoomId};
 
 /// Time for which answers are awaited, in ms.
 const TRY_MS: u64 = 600;
@@ -98,9 +100,66 @@ impl Search {
     }
 }
 
+/// Parts of the node that a search works with.
+struct Searcher<'a> {
+    spanning: &'a mut Spanning,
+    rooms: &'a mut Rooms,
+    leading: &'a mut Leading,
+    lending: &'a mut Lending,
+    /// True if what gets free is kept for a task of this node.
+    keeps_room: bool,
+    stops: bool,
+}
+
 impl Roles {
     /// Goes on with the search for room, or begins one.
     pub(super) fn span(&mut self, turn: &mut Turn<'_>) {
+        let keeps_room = self.backfill.keeps_room(turn.node);
+        let stops = self.stopping.is_some();
+        let Self { spanning, rooms, leading, lending, .. } = self;
+        Searcher { spanning, rooms, leading, lending, keeps_room, stops }.go(turn);
+    }
+
+    /// Handles what nodes say about room for tasks that run on several of them.
+    pub(super) fn on_room_message(
+        &mut self,
+        from: NodeId,
+        message: PeerMessage,
+        turn: &mut Turn<'_>,
+    ) {
+        match message {
+            PeerMessage::AskRoom { room, demand, waits } => {
+                let may_serve = self.stopping.is_none() && turn.node.processes.ready;
+                let may_pass = !self.backfill.keeps_room(turn.node);
+                if may_serve && room.attempt.task.home == from && !demand.is_spanning() {
+                    self.rooms.on_ask(room, (demand, waits), may_pass, turn);
+                } else {
+                    turn.out.send(from, PeerMessage::HasRoomFor { room, given: None });
+                }
+            }
+            PeerMessage::HasRoomFor { room, given } => {
+                self.spanning.on_answer(from, (room, given.map(|given| *given)), turn);
+            }
+            // Before the keeper has reported what runs, nothing can be said.
+            PeerMessage::KeepRooms { number, rooms } if turn.node.processes.ready => {
+                let gone = self.rooms.keep(rooms, (turn.node, turn.now));
+                turn.out.send(from, PeerMessage::RoomsKept { number, gone });
+            }
+            PeerMessage::RoomsKept { number, gone } => {
+                self.leading.on_kept(from, (number, gone), turn);
+            }
+            PeerMessage::LeaveRooms(rooms) => {
+                self.rooms.leave(&rooms, turn.node);
+                self.holding.tell_of_room(turn);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Searcher<'_> {
+    /// Goes on with the search, or begins one.
+    fn go(mut self, turn: &mut Turn<'_>) {
         for (room, given) in self.rooms.take_given_here() {
             self.spanning.on_answer(turn.node.me, (room, Some(given)), turn);
             let is_known = self.spanning.search.as_ref().is_some_and(|search| search.id == room);
@@ -118,7 +177,7 @@ impl Roles {
 
     fn begin_search(&mut self, turn: &mut Turn<'_>) {
         let now = turn.now.moment;
-        let is_ready = turn.node.processes.ready && self.stopping.is_none();
+        let is_ready = turn.node.processes.ready && !self.stops;
         if !is_ready || now < self.spanning.next {
             return;
         }
@@ -166,7 +225,7 @@ impl Roles {
         let able = able_nodes(&search.demand, turn);
         let is_able = |node: &NodeId| able.contains(node);
         let is_lost = search.asked.iter().any(|(node, asked)| asked.in_line && !is_able(node));
-        if !is_wanted || is_lost || able.len() < search.n_nodes || self.stopping.is_some() {
+        if !is_wanted || is_lost || able.len() < search.n_nodes || self.stops {
             self.give_up(&search, turn);
             return;
         }
@@ -252,8 +311,7 @@ impl Roles {
             turn.out.send(node, PeerMessage::AskRoom { room, demand, waits });
             return;
         }
-        let may_pass = !self.backfill.keeps_room(turn.node);
-        let answer = self.rooms.ask(room, (demand, waits), may_pass, (turn.node, turn.now));
+        let answer = self.rooms.ask(room, (demand, waits), !self.keeps_room, (turn.node, turn.now));
         if let Some(asked) = search.asked.get_mut(&node) {
             match answer {
                 RoomAnswer::Given(room) => asked.answer = Some(Some(room)),
@@ -279,7 +337,7 @@ impl Roles {
         let of = |node: &NodeId| search.rooms().find(|room| room.node == *node).cloned();
         let others = chosen.iter().filter(|node| **node != lead).filter_map(of).collect();
         let lead_host = of(&lead).map_or_else(|| host(turn.node).to_owned(), |room| room.host);
-        let span = Span { round: search.id.round, host: lead_host, rooms: others };
+        let span = NodeSpan { round: search.id.round, host: lead_host, rooms: others };
         let number = search.id.attempt.task.number;
         self.spanning.tried.remove(&number);
         self.spanning.next = turn.now.moment;
@@ -305,31 +363,6 @@ impl Roles {
         }
         let others = nodes.iter().copied().filter(|node| *node != turn.node.me);
         send_leave(others.collect::<Vec<_>>().into_iter(), room, turn);
-    }
-
-    /// Gives a home room for a task that runs on several nodes.
-    pub(super) fn on_ask_room(
-        &mut self,
-        from: NodeId,
-        room: RoomId,
-        (demand, waits): (Demand, bool),
-        turn: &mut Turn<'_>,
-    ) {
-        let may_serve = self.stopping.is_none()
-            && turn.node.processes.ready
-            && room.attempt.task.home == from
-            && !demand.is_spanning();
-        let may_pass = !self.backfill.keeps_room(turn.node);
-        let answer = match may_serve {
-            true => self.rooms.ask(room, (demand, waits), may_pass, (turn.node, turn.now)),
-            false => RoomAnswer::No,
-        };
-        let given = match answer {
-            RoomAnswer::Given(given) => Some(Box::new(given)),
-            RoomAnswer::No => None,
-            RoomAnswer::Waits => return,
-        };
-        turn.out.send(from, PeerMessage::HasRoomFor { room, given });
     }
 }
 

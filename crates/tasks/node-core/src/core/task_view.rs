@@ -19,14 +19,14 @@ const N_LOOKED_AT_MAX: usize = 50_000;
 
 /// Part of a list that is asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct ListPart {
     /// Number after which it begins, or before which where it goes backward.
     pub(super) after: Option<u64>,
     pub(super) n_max: usize,
     pub(super) is_backward: bool,
 }
 
-impl Span {
+impl ListPart {
     /// Numbers of a range that are left.
     fn within(self, first: u64, last: u64) -> RangeInclusive<u64> {
         match self.after {
@@ -57,7 +57,7 @@ impl TaskView<'_> {
     }
 
     /// One page of the tasks that pass a filter, with those that ended long ago on the first page.
-    pub(super) fn list(self, filter: &TaskFilter, span: Span) -> DaemonAnswer {
+    pub(super) fn list(self, filter: &TaskFilter, span: ListPart) -> DaemonAnswer {
         let book = &self.0.book;
         let n_max = span.n_max.clamp(1, N_TASKS_MAX);
         let (first, last) =

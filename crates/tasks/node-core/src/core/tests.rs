@@ -9,6 +9,7 @@ mod checks;
 mod holes;
 mod keeper;
 mod random;
+mod submitting;
 mod trouble;
 mod unit;
 mod world;

@@ -49,7 +49,7 @@ fn room() -> impl Strategy<Value = (RoomId, Allocation)> {
     (share(), any::<u64>(), any::<bool>()).prop_map(|(share, round, has_span)| {
         let given = Allocation { cpus: 2, ..Allocation::default() };
         let room = Room { node: NodeId(3), host: "b".to_owned(), allocation: given.clone() };
-        let span = Span { round, host: "a".to_owned(), rooms: vec![room] };
+        let span = NodeSpan { round, host: "a".to_owned(), rooms: vec![room] };
         let span = has_span.then(|| Box::new(span));
         (RoomId { attempt: share.of_home(NodeId(2)), round }, Allocation { span, ..given })
     })

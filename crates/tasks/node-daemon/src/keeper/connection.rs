@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use frame::{FrameBuffer, FrameError};
+use rustix::event::epoll;
 
 use super::protocol::{FRAMES, KeeperCommand, KeeperReport, MESSAGE_BYTES_MAX};
 
@@ -79,4 +80,14 @@ impl DaemonConnection {
         self.n_written = 0;
         Ok(false)
     }
+}
+
+/// Waits for a source, too, whose events have this token.
+pub(super) fn watch(
+    epoll: &impl rustix::fd::AsFd,
+    source: &impl rustix::fd::AsFd,
+    token: u64,
+) -> io::Result<()> {
+    let data = epoll::EventData::new_u64(token);
+    Ok(epoll::add(epoll, source, data, epoll::EventFlags::IN)?)
 }

@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use node_core::interface::RunningAttempt;
+
 use super::protocol::StartAttempt;
 
 /// Beginning of the names of host files in the state folder.
@@ -88,10 +90,13 @@ impl HostFiles {
     }
 }
 
-/// Removes the host files of a task that has ended.
-pub(super) fn remove(state: &Path, name: &str, instance: u32) {
-    for end in ["openmpi", "hydra"] {
-        fs::remove_file(state.join(format!("{FILE}{name}.{instance}.{end}"))).ok();
+/// Removes the host files of a task of this name that has ended, if it had some.
+pub(super) fn remove(state: &Path, name: &str, running: &RunningAttempt) {
+    if running.allocation.span.is_some() {
+        for end in ["openmpi", "hydra"] {
+            let instance = running.attempt.instance;
+            fs::remove_file(state.join(format!("{FILE}{name}.{instance}.{end}"))).ok();
+        }
     }
 }
 
@@ -109,7 +114,7 @@ mod tests {
     use super::*;
     use crate::keeper::protocol::Destination;
     use crate::keeper::testing::attempt;
-    use node_core::interface::{Allocation, NodeId, Room, Span, TaskInput};
+    use node_core::interface::{Allocation, NodeId, NodeSpan, Room, TaskInput};
 
     #[test]
     fn hosts_are_told_to_each_launcher() {
@@ -117,7 +122,7 @@ mod tests {
         let room =
             |host: &str, n| Room { node: NodeId(n), host: host.to_owned(), allocation: cpus(n) };
         let rooms = vec![room("b", 2), room("a", 4)];
-        let span = Some(Box::new(Span { round: 1, host: "a".to_owned(), rooms }));
+        let span = Some(Box::new(NodeSpan { round: 1, host: "a".to_owned(), rooms }));
         let task = StartAttempt {
             attempt: attempt(7),
             name: "alpha.7".to_owned(),
@@ -142,7 +147,9 @@ mod tests {
         assert_eq!(text("HYDRA_HOST_FILE"), "a:12\nb:2\n");
         assert_eq!((value("SINTONIA_NODES"), value("SINTONIA_HOSTS")), ("3", "a:12,b:2"));
         assert_eq!((value("SLURM_JOB_NODELIST"), value("SLURM_TASKS_PER_NODE")), ("a,b", "12,2"));
-        remove(state.path(), "alpha.7", 1);
+        let (attempt, allocation) = (task.attempt, task.allocation.clone());
+        let running = RunningAttempt { attempt, started_ms: 0, allocation };
+        remove(state.path(), "alpha.7", &running);
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
     }
 }

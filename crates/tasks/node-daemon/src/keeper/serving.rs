@@ -1,7 +1,6 @@
 //! Event loop of the keeper: one thread that waits for orders, output and ends.
 
 use std::collections::HashMap;
-use std::io;
 use std::io::Read;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
@@ -10,14 +9,14 @@ use rustix::event::epoll;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Pid, Signal, geteuid};
 
-use super::connection::DaemonConnection;
+use super::connection::{DaemonConnection, watch};
 use super::guard::Guard;
 use super::held::HeldEnds;
 use super::leftovers::{Whose, kill_marked};
 use super::pending_starts::PendingStarts;
 use super::protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use super::starting::WhyNot;
-use super::tasks::{MEMORY_EVERY_MS, RunningTask, end_large, never_ran};
+use super::tasks::{MEMORY_EVERY_MS, RunningTask, end_large, never_ran, news_of};
 use super::{KeeperError, KeeperOptions, boot_now, held, host_list, place, reap, starting};
 use node_core::interface::{Attempt, AttemptEnd, Moment};
 
@@ -27,8 +26,6 @@ const CHILDREN: u64 = 2;
 /// First token of tasks' streams: twice the process number, plus one for standard error, is added.
 const STREAMS: u64 = 16;
 
-/// Most bytes of output in an answer: as JSON they are at most twice as many.
-const PEEK_BYTES_MAX: usize = 256 << 10;
 /// Most orders that are carried out before ends are handled again.
 const N_ORDERS_AT_ONCE: usize = 16;
 /// Longest wait: the boot clock goes on while the machine sleeps, and a waiting process does not notice.
@@ -186,10 +183,7 @@ impl Keeper {
     fn accept(&mut self) {
         let Ok((stream, _)) = self.listener.accept() else { return };
         let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
-        let Ok(mut daemon) = DaemonConnection::new(stream) else { return };
-        if !ours {
-            return;
-        }
+        let Some(Ok(mut daemon)) = ours.then(|| DaemonConnection::new(stream)) else { return };
         // A daemon is told of running and ended tasks only, so those that still wait are given back.
         self.give_back_ahead(Moment(u64::MAX));
         let hello = KeeperReport::Hello {
@@ -257,18 +251,11 @@ impl Keeper {
         }
     }
 
-    /// Tells what tasks have written, as much as fits into a message between nodes.
+    /// Tells what tasks have written.
     fn peek(&mut self, peek: u64, wanted: Vec<(Attempt, [u64; 2])>) {
-        let mut n_left = PEEK_BYTES_MAX;
-        let mut found = Vec::new();
-        for (attempt, known) in wanted {
-            let Some(task) = self.task(&attempt) else { continue };
-            let news = task.news(known, n_left);
-            n_left -= news.iter().map(|it| it.text.0.len()).sum::<usize>().min(n_left);
-            found.push((attempt, news));
-        }
-        let Some(daemon) = &mut self.daemon else { return };
-        if daemon.queue(&KeeperReport::Peeked { peek, found }).is_err() {
+        let of = |attempt: &Attempt| self.tasks.get(self.pids.get(attempt)?);
+        let report = KeeperReport::Peeked { peek, found: news_of(wanted, of) };
+        if self.daemon.as_mut().is_some_and(|daemon| daemon.queue(&report).is_err()) {
             self.forget_daemon();
         }
     }
@@ -348,9 +335,7 @@ impl Keeper {
                 kill_marked(&self.options.state, whose);
             }
             self.pids.remove(&attempt);
-            if task.running.allocation.span.is_some() {
-                host_list::remove(&self.options.state, &task.name, attempt.instance);
-            }
+            host_list::remove(&self.options.state, &task.name, &task.running);
             self.held.push(task.finish(end, &mut self.buffer));
             self.idle_since = Instant::now();
         }
@@ -410,13 +395,4 @@ impl Keeper {
             self.forget_daemon();
         }
     }
-}
-
-fn watch(
-    epoll: &impl rustix::fd::AsFd,
-    source: &impl rustix::fd::AsFd,
-    token: u64,
-) -> io::Result<()> {
-    let data = epoll::EventData::new_u64(token);
-    Ok(epoll::add(epoll, source, data, epoll::EventFlags::IN)?)
 }

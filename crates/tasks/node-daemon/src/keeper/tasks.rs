@@ -192,6 +192,23 @@ impl RunningTask {
     }
 }
 
+/// Most bytes of output in an answer: as JSON they are at most twice as many, and fit into a message between nodes.
+const NEWS_BYTES_MAX: usize = 256 << 10;
+
+/// What attempts have written behind so many bytes of each stream, of those that run.
+pub(super) fn news_of<'a>(
+    wanted: Vec<(Attempt, [u64; 2])>,
+    task: impl Fn(&Attempt) -> Option<&'a RunningTask>,
+) -> Vec<(Attempt, [StreamNews; 2])> {
+    let mut n_left = NEWS_BYTES_MAX;
+    let news = wanted.into_iter().filter_map(|(attempt, known)| {
+        let news = task(&attempt)?.news(known, n_left);
+        n_left -= news.iter().map(|it| it.text.0.len()).sum::<usize>().min(n_left);
+        Some((attempt, news))
+    });
+    news.collect()
+}
+
 /// Part of a file behind `known` bytes.
 fn file_news(path: &Path, known: u64, n_bytes_max: usize) -> io::Result<StreamNews> {
     let file = File::open(path)?;

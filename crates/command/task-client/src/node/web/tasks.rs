@@ -48,7 +48,7 @@ pub(super) fn jobs(client: &mut Client, request: &PageRequest) -> Result<Value, 
 }
 
 fn as_json(job: &JobStatus, now_ms: u64) -> Value {
-    let quantile = |share| job.durations.quantile_ms(share);
+    let quantile = |share| job.account.durations.quantile_ms(share);
     json!({
         "name": job.name,
         "tasks": job.tasks,

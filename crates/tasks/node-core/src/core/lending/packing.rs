@@ -5,8 +5,8 @@ use crate::book::{JournalRecord, Task};
 use crate::core::node::count;
 use crate::core::turn::Turn;
 use crate::interface::{
-    ExecContext, FRAME_BYTES_MAX, InstanceId, OfferedTask, OfferedWork, PeerMessage, SharedWork,
-    Span, Work,
+    ExecContext, FRAME_BYTES_MAX, InstanceId, NodeSpan, OfferedTask, OfferedWork, PeerMessage,
+    SharedWork, Work,
 };
 use std::sync::Arc;
 use task_api::{Demand, TaskOutcome};
@@ -51,7 +51,7 @@ pub(super) fn pack(
 }
 
 /// Packs a waiting task that has room on several nodes.
-pub(super) fn pack_one(to: Receiver, number: u64, span: Span, turn: &mut Turn<'_>) -> Packing {
+pub(super) fn pack_one(to: Receiver, number: u64, span: NodeSpan, turn: &mut Turn<'_>) -> Packing {
     let mut packing = Packing::default();
     if let Some(task) = turn.node.book.task(number).filter(|task| task.is_queued()) {
         let share = InstanceId { number, instance: task.instance + 1 };
@@ -90,7 +90,7 @@ impl Packing {
     }
 
     /// Adds a task; returns whether there was room for it.
-    fn add(&mut self, share: InstanceId, task: &Task, span: Option<Span>) -> bool {
+    fn add(&mut self, share: InstanceId, task: &Task, span: Option<NodeSpan>) -> bool {
         if OFFER_BYTES_MAX < self.n_bytes || N_TASKS_MAX <= self.tasks.len() {
             return false;
         }

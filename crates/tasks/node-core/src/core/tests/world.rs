@@ -3,19 +3,16 @@
 use super::acts::{Act, Acts};
 use super::keeper::Keeper;
 use super::random::Random;
-use super::trouble::{Trouble, capacity, wishes};
+use super::trouble::{Trouble, capacity};
 use crate::book::{Book, BookLimits, JournalRecord};
 use crate::core::{Core, CoreOptions};
 use crate::interface::{
-    ClientId, CoreEvent, CoreTimer, KeeperEvent, KeeperOrder, Measurement, Member, NodeCapacity,
-    NodeId, Now, PeerMessage, node_id,
+    CoreEvent, CoreTimer, KeeperEvent, KeeperOrder, Measurement, Member, NodeCapacity, NodeId, Now,
+    PeerMessage, node_id,
 };
 use balancing_policies::{Moment, Policy};
 use std::collections::BTreeSet;
-use task_api::{
-    ArrayIndices, ClientRequest, DaemonAnswer, Demand, Presence, Schedule, Submission, TaskLimits,
-    TaskRange,
-};
+use task_api::{DaemonAnswer, Presence, TaskRange};
 
 #[derive(Default)]
 pub(super) struct Node {
@@ -51,12 +48,12 @@ struct Packet {
 }
 
 pub(super) struct World {
-    now_ms: u64,
+    pub(super) now_ms: u64,
     pub(super) nodes: Vec<Node>,
     packets: Vec<Packet>,
     cuts: BTreeSet<(usize, usize)>,
     policy: Policy,
-    trouble: Trouble,
+    pub(super) trouble: Trouble,
     has_wishes: bool,
     pub(super) random: Random,
     /// Names that clients were given.
@@ -132,59 +129,6 @@ impl World {
         while self.now_ms < limit_ms && !self.is_over() {
             self.run_until(self.now_ms + 500);
         }
-    }
-
-    pub(super) fn submit(&mut self, idx: usize, n_tasks: u64) -> TaskRange {
-        let name = &self.nodes[idx].name;
-        let before = self.promised.iter().rev().find(|tasks| tasks.home == *name);
-        let (demand, schedule) = match self.trouble.has_wishes {
-            true => wishes(&mut self.random, before),
-            false => Default::default(),
-        };
-        self.submit_wishes(idx, n_tasks, (demand, schedule))
-    }
-
-    /// Submits tasks that ask for this.
-    pub(super) fn submit_demand(&mut self, idx: usize, n_tasks: u64, demand: Demand) -> TaskRange {
-        self.submit_wishes(idx, n_tasks, (demand, Schedule::default()))
-    }
-
-    fn submit_wishes(
-        &mut self,
-        idx: usize,
-        n_tasks: u64,
-        (demand, schedule): (Demand, Schedule),
-    ) -> TaskRange {
-        let n_promised = self.promised.len();
-        let submission = Submission {
-            demand,
-            schedule,
-            command: vec!["true".to_owned()],
-            folder: "/".to_owned(),
-            array: Some(ArrayIndices::range(1, n_tasks)),
-            limits: TaskLimits { n_starts_max: 1000, ..TaskLimits::default() },
-            failures: self.trouble.failures(),
-            ..Submission::default()
-        };
-        self.event(
-            idx,
-            CoreEvent::FromClient {
-                client: ClientId(1),
-                request: ClientRequest::Submit { submission: Box::new(submission) },
-            },
-        );
-        self.run_until(self.now_ms + 100);
-        self.promised.get(n_promised).cloned().unwrap_or(TaskRange {
-            home: "none".to_owned(),
-            first: 1,
-            last: 1,
-        })
-    }
-
-    pub(super) fn cancel(&mut self, tasks: &TaskRange) {
-        let idx = self.nodes.iter().position(|node| node.name == tasks.home).unwrap();
-        let request = ClientRequest::Cancel { tasks: tasks.clone() };
-        self.event(idx, CoreEvent::FromClient { client: ClientId(2), request });
     }
 
     fn happen(&mut self, kind: usize) {
@@ -296,7 +240,7 @@ impl World {
         self.event(idx, CoreEvent::Members(members));
     }
 
-    fn event(&mut self, idx: usize, event: CoreEvent) {
+    pub(super) fn event(&mut self, idx: usize, event: CoreEvent) {
         let node = &mut self.nodes[idx];
         let now = node.now(self.now_ms);
         let Some(core) = &mut node.core else { return };
@@ -366,7 +310,7 @@ impl World {
     }
 
     /// Runs in steps of 10 ms: the disk, keepers, packets, timers, membership.
-    fn run_until(&mut self, end_ms: u64) {
+    pub(super) fn run_until(&mut self, end_ms: u64) {
         while self.now_ms < end_ms {
             self.now_ms += 10;
             for idx in 0..self.nodes.len() {

@@ -39,7 +39,7 @@ fn jobs_are_told_with_their_progress() {
         ("n.5-6".to_owned(), "2 of them", [2, 0, 0, 0, 0]),
     ];
     assert_eq!(progress.collect::<Vec<_>>(), expected);
-    assert_eq!((said[0].durations.n(), said[0].ended_ms), (2, None));
+    assert_eq!((said[0].account.durations.n(), said[0].ended_ms), (2, None));
     rig.ask(ClientRequest::Cancel { tasks: "n.5-6".parse().unwrap() });
     assert_eq!(jobs(&mut rig)[1].n_canceled, 2);
 }
