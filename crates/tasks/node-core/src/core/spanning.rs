@@ -31,10 +31,10 @@ const TRY_EVERY_MS: u64 = 2_000;
 /// Time between two repetitions of what was asked for, in ms.
 const REPEAT_MS: u64 = 1_000;
 
-/// Search for room.
+/// Searches for room: one that waits, and one that tries, so that a task that waits for long holds up no other.
 #[derive(Debug, Default)]
 pub(super) struct Spanning {
-    search: Option<Search>,
+    searches: Vec<Search>,
     n_rounds: u64,
     next: Moment,
     /// Tasks that were tried in vain, with the moment of the first time.
@@ -68,7 +68,7 @@ struct Asked {
 impl Spanning {
     /// What is found and sought for a task now: rooms that were given, and the node that it waits at.
     pub(super) fn progress(&self, number: u64) -> Option<(usize, Option<NodeId>)> {
-        let search = self.search.as_ref().filter(|it| it.id.attempt.task.number == number)?;
+        let search = self.of_task(number)?;
         let waits = search.asked.iter().find(|(_, it)| it.in_line && it.answer.is_none());
         Some((search.rooms().count(), waits.map(|(node, _)| *node)))
     }
@@ -80,16 +80,24 @@ impl Spanning {
         (room, given): (RoomId, Option<Room>),
         turn: &mut Turn<'_>,
     ) {
-        let search = self.search.as_mut().filter(|search| search.id == room);
-        match search.and_then(|search| search.asked.get_mut(&from)) {
-            Some(asked) if asked.answer.as_ref().is_none_or(Option::is_none) => {
+        let search = self.searches.iter_mut().find(|search| search.id == room);
+        let known = search.and_then(|search| {
+            let Search { asked, next_look, .. } = search;
+            Some((asked.get_mut(&from)?, next_look))
+        });
+        match known {
+            Some((asked, next_look)) if asked.answer.as_ref().is_none_or(Option::is_none) => {
                 asked.answer = Some(given);
-                self.search.iter_mut().for_each(|search| search.next_look = Moment(0));
+                *next_look = Moment(0);
             }
             Some(_) => {}
             None if given.is_some() => send_leave([from].into_iter(), room, turn),
             None => {}
         }
+    }
+
+    fn of_task(&self, number: u64) -> Option<&Search> {
+        self.searches.iter().find(|search| search.id.attempt.task.number == number)
     }
 }
 
@@ -162,16 +170,17 @@ impl Searcher<'_> {
     fn go(mut self, turn: &mut Turn<'_>) {
         for (room, given) in self.rooms.take_given_here() {
             self.spanning.on_answer(turn.node.me, (room, Some(given)), turn);
-            let is_known = self.spanning.search.as_ref().is_some_and(|search| search.id == room);
-            if !is_known {
+            if !self.spanning.searches.iter().any(|search| search.id == room) {
                 self.rooms.leave(&[room], turn.node);
             }
         }
         let now = turn.now.moment;
-        match self.spanning.search.take_if(|search| search.next_look <= now) {
-            Some(search) => self.go_on(search, turn),
-            None if self.spanning.search.is_none() => self.begin_search(turn),
-            None => {}
+        let due = self.spanning.searches.extract_if(.., |search| search.next_look <= now);
+        for search in due.collect::<Vec<_>>() {
+            self.go_on(search, turn);
+        }
+        if self.spanning.searches.iter().all(|search| search.waits) {
+            self.begin_search(turn);
         }
     }
 
@@ -195,7 +204,8 @@ impl Searcher<'_> {
         let demand = &spanning[idx];
         let number = turn.node.book.next_queued(|it| it == Some(demand));
         self.spanning.next = now.plus_ms(pause_ms(self.spanning.n_rounds, turn.node.me));
-        let Some(number) = number else { return };
+        let is_new = |number: &u64| self.spanning.of_task(*number).is_none();
+        let Some(number) = number.filter(is_new) else { return };
         let is_left = |number: &u64, turn: &Turn<'_>| {
             turn.node.book.task(*number).is_some_and(Task::is_queued)
         };
@@ -207,7 +217,8 @@ impl Searcher<'_> {
             id: RoomId { attempt: turn.node.attempt(number, instance), round },
             demand: demand.of_one_node(),
             n_nodes: demand.n_nodes() as usize,
-            waits: PATIENCE_MS <= now.ms_since(first),
+            // Two that wait might wait for each other.
+            waits: PATIENCE_MS <= now.ms_since(first) && self.spanning.searches.is_empty(),
             tried: None,
             next_try: now,
             repeated: now,
@@ -262,13 +273,12 @@ impl Searcher<'_> {
                 }
             }
         }
-        search.next_look = now.plus_ms(LOOK_MS);
-        self.spanning.search = Some(search);
-        if self.spanning.search.as_ref().is_some_and(|it| it.n_nodes <= it.rooms().count())
-            && let Some(search) = self.spanning.search.take()
-        {
+        if search.n_nodes <= search.rooms().count() {
             self.commit(search, turn);
+            return;
         }
+        search.next_look = now.plus_ms(LOOK_MS);
+        self.spanning.searches.push(search);
     }
 
     /// Waits at the first of the nodes, in their order, that has given no room.

@@ -163,6 +163,30 @@ fn a_task_over_all_nodes_gets_its_turn() {
     }
 }
 
+/// One task waits for two nodes that are busy all the time, and another one for two that are idle.
+#[test]
+fn a_task_over_two_nodes_does_not_wait_behind_another_one() {
+    let on = |nodes, cpus| {
+        let variants = vec![Resources { cpus, ..Resources::default() }];
+        Demand { variants, nodes, ..Demand::default() }
+    };
+    for seed in 1200..1206 {
+        let trouble = Trouble { has_wishes: true, ..Trouble::default() };
+        let mut world = World::new(4, Policy::DEFAULT, trouble, Random::new(seed));
+        // Two of the nodes have four cores.
+        world.submit_demand(0, 40, on(0, 4));
+        world.submit_demand(0, 1, on(2, 4));
+        world.run_with_trouble(3_200);
+        let small = world.submit_demand(0, 1, on(2, 1));
+        world.heal_and_run();
+        world.assert_all_is_well(&format!("seed {seed}"));
+        let book = world.book_of(&small);
+        let task = book.task(small.first).unwrap();
+        let waited_ms = task.started_ms().unwrap() - task.submitted_ms;
+        assert!(waited_ms < 1_500, "seed {seed}: {waited_ms}");
+    }
+}
+
 /// Fault: with records lost from a damaged journal, a task ran on two nodes.
 #[test]
 fn records_that_are_missing_let_nothing_run_twice_at_once() {
