@@ -20,8 +20,6 @@ for_c := --package master-worker-c --package malleable-c
 applications := --package nbody --package cg
 shipped := $(addprefix target/release/,sintonia libsintonia.so libmaster_worker.so libmaster_worker.a \
   libsintonia_malleable.so libsintonia_malleable.a nbody cg)
-# Crates whose documentation has examples.
-with_examples = $(shell grep -rlE '^ *//[/!] ```' --include=*.rs crates/*/*/src | cut -d/ -f3 | sort -u)
 # Programs and libraries that tests start, of the crates that they show.
 started := node keeper comm_datatype comm_ranks agent lend moving_ranks rod datatypes elastic mandelbrot ranks \
   mpi_ranks echo tunlet-host
@@ -74,7 +72,7 @@ else
 	@$(call make_matmul,mpich) check
 	@$(call make_stencil,openmpi) check
 	@$(call make_stencil,mpich) check
-	@$(checked) $(CARGO) test --quiet $(as_tested) --doc $(addprefix --package ,$(with_examples))
+	@$(checked) $(CARGO) test --quiet $(as_tested) --doc --workspace
 	@$(checked) $(CARGO) nextest run --cargo-profile bench --workspace --lib --bins --tests
 endif
 
