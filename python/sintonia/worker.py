@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
+    # So that what is printed can be followed, and keeps its order with what child processes print.
+    sys.stdout.reconfigure(line_buffering=True)
     idx = int(os.environ.get("SINTONIA_ARRAY_INDEX", "0"))
     try:
         with calls.opened(sys.argv[1]) as source:

@@ -365,7 +365,7 @@ mod tests {
     fn a_test_that_fails_says_what_was_printed() {
         let failed = std::panic::catch_unwind(|| {
             let mut running =
-                Job::new("sh").args(["-c", "echo why >&2; echo out; sleep 9"]).start();
+                Job::new("sh").args(["-c", "echo why >&2; sleep 0.5; echo out; sleep 9"]).start();
             running.wait_for_line("out");
             running.fail("is not as wanted")
         });

@@ -21,7 +21,9 @@ fn python_submits_commands_and_functions() {
     let python = launch::place::target().join("venv-mpi4py/bin/python");
     assert!(python.exists(), "there is no `{}`; run `scripts/setup.sh test`", python.display());
     let nodes = [&pair[0], &pair[1], &alone].map(|node| node.state().display().to_string());
+    // As users have it, and not as a machine for tests may.
     let tests = Command::new(python)
+        .env_remove("PYTHONUNBUFFERED")
         .args(["-B", "-m", "unittest", "tests.test_parts", "tests.test_client"])
         .current_dir(package)
         .env("SINTONIA_TEST_PROGRAM", launch::place::built("sintonia"))

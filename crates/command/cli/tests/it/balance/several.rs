@@ -78,15 +78,15 @@ fn what_tasks_write_is_followed_from_any_node() {
     );
     let found = nodes[2].said(&["tasks", name.trim(), "--grep", "fir"]);
     assert_eq!(found.lines().collect::<Vec<_>>(), of_all("first"));
+    // The last ones are asked for first.
+    let last = nodes[2].lines(&["tasks", "--home", "alpha", "--last", "2", "--json"]);
+    let last = last.iter().map(|task| task["task"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(last, ["alpha.5", "alpha.6"]);
     let out = cluster.path("out").display().to_string();
     let words =
         ["submit", "--follow", "--output", &out, "--", "sh", "-c", "echo to a file; echo e >&2"];
     let said = nodes[0].run(&words);
     assert_eq!((said.output.as_str(), said.errors.as_str()), ("to a file\n", "e\n"));
-    // The last ones are asked for first.
-    let last = nodes[2].lines(&["tasks", "--home", "alpha", "--last", "2", "--json"]);
-    let last = last.iter().map(|task| task["task"].as_str().unwrap()).collect::<Vec<_>>();
-    assert_eq!(last, ["alpha.5", "alpha.6"]);
 }
 
 #[test]
