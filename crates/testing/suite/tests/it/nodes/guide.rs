@@ -84,7 +84,7 @@ fn the_guides_commands_work_on_three_nodes() {
     let home = Home::of_user();
     let mut session = Session::new(&home);
     let lines = lines_of_the_guide(0);
-    assert_eq!(lines.len(), 12, "the guide has its commands");
+    assert_eq!(lines.len(), 13, "the guide has its commands");
     for (node, line) in lines {
         session.run(cluster.on_node(node), node, &line);
     }
@@ -92,6 +92,7 @@ fn the_guides_commands_work_on_three_nodes() {
     let said = &session.said;
     assert!(said.contains("60 of 60 tasks ended"), "{said}");
     assert!(said.contains("3 nodes up with"), "{said}");
+    assert!(said.lines().any(|line| line.matches(":1").count() == 2), "two hosts: {said}");
 }
 
 #[test]
