@@ -184,8 +184,13 @@ impl Explainer<'_> {
             free.subtract(pool.used());
             let one = &demand.of_one_node();
             sentences.extend(self.what_is_found(number, demand));
+            let has_all = one.fits(pool.capacity());
             sentences.push(match pool.could_fit(Some(one)) {
                 true => format!("it asks for {demand}, and `{name}` has {free} free"),
+                false if has_all => {
+                    let wanted = seconds(demand.time_request_ms.unwrap_or(0));
+                    format!("it asks for {wanted} s, and `{name}` ends sooner")
+                }
                 false => format!("it asks for {demand}, and `{name}` never has that"),
             });
             let up = self.node.peers.iter().filter(|member| member.presence == Presence::Up);

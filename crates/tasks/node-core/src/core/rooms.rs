@@ -5,7 +5,8 @@
 //! what ends before that.
 //!
 //! # Invariants
-//! - Who waits here has no room at a node with a higher number (`spanning`), so that no two wait for each other.
+//! - Who waits here keeps no room at a node with a higher number for longer than a try (`spanning`), so that no two wait
+//!   for each other.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -330,6 +330,8 @@ fn a_task_that_asks_for_time_is_not_started_on_a_node_that_ends_sooner() {
         rig.take(Submission { demand: timed(ms), ..submission() });
     }
     assert_eq!(rig.running(), [1, 3, 4]);
+    let why = rig.why("n.2");
+    assert!(why.contains("it asks for 70 s, and `n` ends sooner"), "{why}");
     rig.pass(20_000);
     rig.take(Submission { demand: timed(45_000), ..submission() });
     assert_eq!(rig.running(), [1, 3, 4], "40 s are left");
