@@ -46,7 +46,8 @@ after_any, after_failed, after_each, retry, retry_delay, max_fails, restarts, ou
 first task: name, the job; folder, by default that of the file; environment, priority and hold, for
 all tasks. A command may be one text, which a shell runs. Tasks are waited for by their `id`, wherever
 in the file, or by their name, as `submit` printed it.
-With `--json` the names are an object, by `id`. Exit codes are those of `submit`; 2 when the file is wrong.";
+With `--json` the names are an object, by `id`.
+Exit codes are those of `submit`; 2 when the file is wrong.";
 
 /// Submit the tasks of a job file
 #[derive(Args, Debug)]
