@@ -21,6 +21,7 @@ mod gates;
 mod gathering;
 mod history;
 mod holding;
+mod idle;
 mod jobs;
 mod leading;
 mod lending;
@@ -41,7 +42,7 @@ mod waits;
 
 use crate::book::Book;
 use crate::interface::{
-    CoreEvent, CoreTimer, EndedAttempt, KeeperEvent, KeeperOrder, Member, NodeId, Now, Out,
+    CoreEvent, CoreTimer, EndedAttempt, KeeperEvent, KeeperOrder, Member, Moment, NodeId, Now, Out,
     PeerMessage,
 };
 use backfill::Backfill;
@@ -49,6 +50,7 @@ use balancing_policies::{Balance, NodeLoad};
 use gathering::Gathering;
 use history::NodeHistory;
 use holding::{Holding, N_RESULTS_MAX, Offered};
+use idle::SWEEP_MS;
 use leading::Leading;
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
@@ -61,9 +63,6 @@ use spanning::Spanning;
 use stopping::Stopping;
 use turn::{Asker, Turn};
 use waits::Waits;
-
-/// Time between two checks of leases, offers and questions, in ms.
-const SWEEP_MS: u64 = 250;
 
 /// State of a node, and its reactions to events.
 #[derive(Debug)]
@@ -91,6 +90,8 @@ struct Roles {
     leading: Leading,
     history: NodeHistory,
     stopping: Option<Stopping>,
+    /// Moment of the last event that came from outside.
+    last_event: Moment,
 }
 
 impl Core {
@@ -116,6 +117,7 @@ impl Core {
             leading: Leading::default(),
             history: NodeHistory::default(),
             stopping: None,
+            last_event: now.moment,
         };
         Self { node, roles }
     }
@@ -159,6 +161,9 @@ impl Core {
 
 impl Roles {
     fn on(&mut self, event: CoreEvent, turn: &mut Turn<'_>) {
+        if !matches!(event, CoreEvent::Timer(_)) {
+            self.last_event = turn.now.moment;
+        }
         match event {
             CoreEvent::FromClient { client, request } => self.on_client(client, request, turn),
             CoreEvent::ClientGone(client) => {
@@ -205,7 +210,7 @@ impl Roles {
     }
 
     fn sweep(&mut self, turn: &mut Turn<'_>) {
-        turn.out.timer(CoreTimer::Sweep, turn.now.moment.plus_ms(SWEEP_MS));
+        turn.out.timer(CoreTimer::Sweep, turn.now.moment.plus_ms(self.sweep_ms(turn)));
         for result in self.lending.sweep(turn) {
             self.balance_offer(result, turn);
         }

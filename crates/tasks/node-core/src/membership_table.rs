@@ -4,7 +4,7 @@
 //! grows with each change. Of two records the one with the greater pair is newer, so that records can arrive in any
 //! order, twice, and through other nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 use task_api::{Presence, Resources};
@@ -57,14 +57,27 @@ pub struct NodeRecord {
 pub struct MembershipTable {
     me: NodeRecord,
     others: BTreeMap<NodeId, Seen>,
+    /// Nodes of which a later daemon elsewhere was reported, while nothing speaks against the one that is known.
+    doubted: BTreeSet<NodeId>,
 }
 
 #[derive(Debug)]
 struct Seen {
     record: NodeRecord,
-    linked: bool,
-    /// Time of the last news of the node, or the last change of its link, in ms.
+    contact: Contact,
+    /// Time of the last news of the node, or the last change of its contact, in ms.
     since_ms: u64,
+}
+
+/// What this node knows of another one by its own experience.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contact {
+    /// There is a link.
+    Linked,
+    /// There is no link, and nothing speaks against one: it was let go in good order, or others report of the node.
+    Heard,
+    /// A link has failed, and no other one was made since.
+    Silent,
 }
 
 impl NodeRecord {
@@ -81,7 +94,7 @@ impl NodeRecord {
 impl MembershipTable {
     /// A table with no other node.
     pub fn new(me: NodeRecord) -> Self {
-        Self { me, others: BTreeMap::new() }
+        Self { me, others: BTreeMap::new(), doubted: BTreeSet::new() }
     }
 
     /// This node's own record.
@@ -112,19 +125,31 @@ impl MembershipTable {
             standing: Participation::Here,
             capacity: Resources::default(),
         };
+        if let Some(seen) = self.others.get_mut(&record.id())
+            && seen.record.address != address
+        {
+            // The link proves that the name is this one's now.
+            seen.contact = Contact::Silent;
+        }
         self.merge(record, now_ms);
         if let Some(seen) = self.others.get_mut(&node_id(name)) {
-            seen.linked = true;
-            seen.since_ms = now_ms;
+            seen.set(Contact::Linked, now_ms);
         }
     }
 
-    /// Notes that the link to a node has ended.
-    pub fn unlinked(&mut self, name: &str, now_ms: u64) {
-        if let Some(seen) = self.others.get_mut(&node_id(name)) {
-            seen.linked = false;
-            seen.since_ms = now_ms;
+    /// Notes that the link to a node was let go, since nothing has used it.
+    pub fn rested(&mut self, node: NodeId, now_ms: u64) {
+        if let Some(seen) = self.others.get_mut(&node) {
+            seen.set(Contact::Heard, now_ms);
         }
+    }
+
+    /// Notes that a node cannot be reached; returns whether that is news.
+    pub fn silent(&mut self, node: NodeId, now_ms: u64) -> bool {
+        let Some(seen) = self.others.get_mut(&node) else { return false };
+        let is_news = seen.contact != Contact::Silent && !seen.has_left();
+        seen.set(Contact::Silent, now_ms);
+        is_news
     }
 
     /// Merges records from another node; returns those that were news, to be sent to all others.
@@ -149,9 +174,20 @@ impl MembershipTable {
         }
         let is_full = N_NODES_MAX <= self.others.len();
         match self.others.get_mut(&record.id()) {
+            // The first of two of one name keeps it as long as it can be reached.
+            Some(seen) if seen.is_here() && seen.record.address != record.address => {
+                if seen.record.incarnation < record.incarnation {
+                    self.doubted.insert(record.id());
+                }
+                false
+            }
             Some(seen) if seen.record.age() < record.age() => {
                 seen.record = record;
                 seen.since_ms = now_ms;
+                // Somebody has heard of it since it was lost here.
+                if seen.contact == Contact::Silent {
+                    seen.contact = Contact::Heard;
+                }
                 true
             }
             Some(_) => false,
@@ -159,7 +195,10 @@ impl MembershipTable {
             None if record.standing == Participation::Left => false,
             None if is_full => false,
             None => {
-                self.others.insert(record.id(), Seen { record, linked: false, since_ms: now_ms });
+                self.others.insert(
+                    record.id(),
+                    Seen { record, contact: Contact::Heard, since_ms: now_ms },
+                );
                 true
             }
         }
@@ -179,19 +218,67 @@ impl MembershipTable {
         outbid
     }
 
-    /// Records for a node that has just been linked: those of linked nodes, and of nodes that left.
-    pub fn records_for_new_link(&self) -> Vec<NodeRecord> {
-        let others = self
-            .others
-            .values()
-            .filter(|it| it.linked || it.record.standing == Participation::Left);
+    /// Records that other nodes are told: those of all nodes that are not silent, and of nodes that left.
+    pub fn records(&self) -> Vec<NodeRecord> {
+        let others = self.others.values().filter(|it| it.is_here() || it.has_left());
         std::iter::once(&self.me).chain(others.map(|seen| &seen.record)).cloned().collect()
     }
 
-    /// Addresses of nodes that should be linked: those that did not leave.
-    pub fn addresses(&self) -> impl Iterator<Item = &str> {
-        let here = self.others.values().filter(|seen| seen.record.standing != Participation::Left);
-        here.map(|seen| seen.record.address.as_str())
+    /// Number that differs, but for rare cases, between nodes that know different nodes, or another age of one.
+    pub fn digest(&self) -> u32 {
+        let mut all: BTreeMap<NodeId, (u64, u64)> =
+            self.here().map(|(id, seen)| (id, seen.record.age())).collect();
+        all.insert(self.me.id(), self.me.age());
+        crc32fast::hash(&postcard::to_stdvec(&all).unwrap_or_default())
+    }
+
+    /// Nodes that are silent, each with the incarnation that cannot be reached.
+    pub fn silent_nodes(&self) -> Vec<(NodeId, u64)> {
+        let silent = self.others.iter().filter(|(_, it)| !it.is_here() && !it.has_left());
+        silent.map(|(id, seen)| (*id, seen.record.incarnation)).collect()
+    }
+
+    /// Returns whether another node's report that this incarnation is silent is worth a try: here it is not, and there
+    /// is no link.
+    pub fn is_in_doubt(&self, node: NodeId, incarnation: u64) -> bool {
+        self.others.get(&node).is_some_and(|seen| {
+            seen.contact == Contact::Heard && seen.record.incarnation <= incarnation
+        })
+    }
+
+    /// Removes the nodes of which a later daemon at another address was reported: they are worth a try.
+    pub fn take_doubted(&mut self) -> BTreeSet<NodeId> {
+        std::mem::take(&mut self.doubted)
+    }
+
+    /// Nodes to which a link can be made when one is needed.
+    pub fn reachable(&self) -> impl Iterator<Item = (NodeId, &NodeRecord)> {
+        self.here().map(|(id, seen)| (id, &seen.record))
+    }
+
+    /// Addresses of silent nodes: they are dialed until there is a link.
+    pub fn silent_addresses(&self) -> impl Iterator<Item = &str> {
+        let silent = self.others.values().filter(|seen| !seen.is_here() && !seen.has_left());
+        silent.map(|seen| seen.record.address.as_str())
+    }
+
+    /// Incarnation of a node, as far as it is known.
+    pub fn incarnation(&self, node: NodeId) -> Option<u64> {
+        self.others.get(&node).map(|seen| seen.record.incarnation)
+    }
+
+    /// Returns whether a node is known that takes part, and is not silent.
+    pub fn is_here(&self, node: NodeId) -> bool {
+        self.others.get(&node).is_some_and(Seen::is_here)
+    }
+
+    /// Addresses of nodes that take part, and are not silent.
+    pub fn here_addresses(&self) -> HashSet<&str> {
+        self.here().map(|(_, seen)| seen.record.address.as_str()).collect()
+    }
+
+    fn here(&self) -> impl Iterator<Item = (NodeId, &Seen)> {
+        self.others.iter().filter(|(_, seen)| seen.is_here()).map(|(id, seen)| (*id, seen))
     }
 
     /// Returns whether a node has reported that it left, and was not linked since.
@@ -209,11 +296,9 @@ impl MembershipTable {
     pub fn forget(&mut self, now_ms: u64) -> bool {
         let n_before = self.others.len();
         self.others.retain(|_, seen| {
-            let kept_ms = match seen.record.standing {
-                Participation::Left => LEFT_KEPT_MS,
-                Participation::Here | Participation::Stopping => SILENT_KEPT_MS,
-            };
-            seen.linked || now_ms.saturating_sub(seen.since_ms) < kept_ms
+            let kept_ms = if seen.has_left() { LEFT_KEPT_MS } else { SILENT_KEPT_MS };
+            let stays = seen.is_here() || seen.contact == Contact::Linked;
+            stays || now_ms.saturating_sub(seen.since_ms) < kept_ms
         });
         self.others.len() < n_before
     }
@@ -225,12 +310,26 @@ impl MembershipTable {
 }
 
 impl Seen {
+    fn set(&mut self, contact: Contact, now_ms: u64) {
+        self.contact = contact;
+        self.since_ms = now_ms;
+    }
+
+    fn has_left(&self) -> bool {
+        self.record.standing == Participation::Left
+    }
+
+    /// Returns whether the node takes part, and nothing speaks against its being reachable.
+    fn is_here(&self) -> bool {
+        self.contact != Contact::Silent && !self.has_left()
+    }
+
     fn member(&self, id: NodeId) -> Member {
-        let presence = match (self.record.standing, self.linked) {
+        let presence = match (self.record.standing, self.contact) {
             (Participation::Left, _) => Presence::Left,
-            (_, false) => Presence::Silent,
-            (Participation::Stopping, true) => Presence::Stopping,
-            (Participation::Here, true) => Presence::Up,
+            (_, Contact::Silent) => Presence::Silent,
+            (Participation::Stopping, _) => Presence::Stopping,
+            (Participation::Here, _) => Presence::Up,
         };
         Member {
             id,

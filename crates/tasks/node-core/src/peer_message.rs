@@ -11,7 +11,7 @@ use crate::attempt::{Attempt, ExecContext, RoomId, TaskInput, TaskKey};
 use crate::terms::{Allocation, NodeSpan, Room};
 
 /// Version of these messages; nodes of another version are refused when they connect.
-pub const PEER_VERSION: u16 = 3;
+pub const PEER_VERSION: u16 = 4;
 /// Longest message in bytes.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 

@@ -1,9 +1,8 @@
-//! Links between nodes: encrypted, one for each pair, restored when they break; and clients on other hosts, which are
-//! passed on to the client socket.
+//! Links between nodes: encrypted, made when a message needs them, and let go when none has used them for a while; and
+//! clients on other hosts, which are passed on to the client socket.
 //!
 //! A peer without the key of the cluster learns nothing: the first message of a connection already proves the key
-//! (Noise `NNpsk0`). Each link has a reading and a writing thread; each address that is to be reached has a dialing
-//! thread.
+//! (Noise `NNpsk0`). Each link has a reading and a writing thread; the one that dials reads, once there is a link.
 //!
 //! # Invariants
 //! - Two daemons have one link. When both dial at once, the connection that the one with the smaller name dialed
@@ -21,6 +20,7 @@ mod handshake;
 mod key;
 mod link;
 mod message_stream;
+mod reaching;
 mod remote_client;
 mod table;
 
@@ -31,12 +31,13 @@ use handshake::{Caller, HandshakeSide};
 pub use key::{ClusterKey, KeyError};
 use node_core::interface::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
 pub use remote_client::connect as connect_client;
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use table::Common;
+use table::{Common, Way};
 
 /// Options of links.
 #[derive(Debug, Clone)]
@@ -49,6 +50,10 @@ pub struct LinkOptions {
     pub handshake_timeout: Duration,
     /// Time after which an idle link sends an empty message.
     pub heartbeat: Duration,
+    /// Time after which a link that no message has used is let go.
+    pub rest_after: Duration,
+    /// Most nodes that are dialed at once because messages wait for them.
+    pub n_dialing_max: usize,
     /// Time after which a peer that sends nothing is disconnected.
     pub silent_after: Duration,
     /// Longest time that a peer may take to read a message.
@@ -77,6 +82,8 @@ impl Default for LinkOptions {
             message_bytes_max: FRAME_BYTES_MAX + 1,
             handshake_timeout: Duration::from_secs(3),
             heartbeat: Duration::from_secs(1),
+            rest_after: Duration::from_secs(5),
+            n_dialing_max: 16,
             silent_after: Duration::from_secs(3),
             reads_within: Duration::from_secs(10),
             pause_min: Duration::from_millis(100),
@@ -109,6 +116,10 @@ pub enum LinkEvent {
         /// Reason.
         error: LinkError,
     },
+    /// A link that nothing has used was let go.
+    Rested(NodeId),
+    /// A node to which a link was needed cannot be reached now; what waited for it is lost.
+    Unreached(NodeId),
     /// A connection did not become a link. Reported once as long as the reason stays the same.
     Failed {
         /// Peer at the dialed address when dialing it last succeeded.
@@ -179,12 +190,36 @@ impl Links {
         self.common.forget_target(address);
     }
 
-    /// Puts a message into the queue of a peer's link.
+    /// Sets the nodes to which a link is made when one is needed. Their names belong to them.
+    pub fn know(&self, nodes: HashMap<NodeId, Hello>) {
+        self.common.with_reaching(|it| it.know(nodes));
+    }
+
+    /// Node that was last met at an address that was dialed; also this node itself.
+    pub fn met_at(&self, address: &str) -> Option<NodeId> {
+        self.common.met_at(address)
+    }
+
+    /// Makes a link to a node whose address is known, unless there is one.
+    pub fn reach(&self, node: NodeId) {
+        self.common.reach(node);
+        reaching::go_on(&self.common);
+    }
+
+    /// Number of links.
+    pub fn n_links(&self) -> usize {
+        self.common.n_links()
+    }
+
+    /// Puts a message into the queue of a peer's link; makes one first, if there is none and the peer's address is known.
     ///
     /// # Errors
-    /// When there is no link, or no room in its queue.
+    /// When there is no link and no address, or no room in the queue.
     pub fn send(&self, to: NodeId, bytes: Vec<u8>) -> Result<(), SendError> {
-        self.common.send(to, bytes)
+        if self.common.send(to, bytes)? == Way::LinkToCome {
+            reaching::go_on(&self.common);
+        }
+        Ok(())
     }
 
     /// Waits until all queued messages are written, or for this time.
@@ -235,7 +270,15 @@ fn answer(common: &Arc<Common>, accepted: AcceptedConnection, peer: &str) -> Res
         return remote_client::answer(common, &accepted.stream, stranger, peer);
     }
     let side = HandshakeSide { me: &common.me, key: &common.key, options: &common.options, peer };
-    let judge = |hello: &Hello| common.judge(hello, false);
+    let judge = |hello: &Hello| {
+        let judged = common.judge(hello, false);
+        if matches!(judged, Err(Refusal::NameTaken { .. })) {
+            // Where the other one of this name has died, its link or this finds out, and the next try succeeds.
+            common.reach(hello.id());
+            reaching::go_on(common);
+        }
+        judged
+    };
     let result = side.answer(&accepted.stream, deadline_stream, accepted.slot, judge);
     match result.and_then(|result| link::run(common, &accepted.stream, result, false)) {
         // Usual when both nodes dial.

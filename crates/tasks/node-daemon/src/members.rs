@@ -1,8 +1,8 @@
 //! Membership of the cluster: nodes that join, leave, fall silent and come back, and the links to them.
 //!
 //! A node begins with some addresses: a file of peers, Slurm's list of nodes, one seed, or a folder where nodes
-//! meet. Two nodes with a link tell each other of all others that they know, and link to them
-//! ([`node_core::membership_table`]).
+//! meet. Two nodes with a link tell each other of all others that they know ([`node_core::membership_table`]); a link to
+//! one of these is made when a message needs it.
 //!
 //! # Invariants
 //! - Only a node itself changes its record: the newest one that it has sent counts everywhere.
@@ -12,6 +12,8 @@
 //! # Not here
 //! Connections (`links`), and the tasks of silent nodes (`core`).
 
+mod gossip;
+mod meeting;
 mod membership_thread;
 
 use crate::links::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, Links, SendError};
@@ -173,6 +175,11 @@ impl Cluster {
         self.shared.n_dropped.load(Ordering::Relaxed)
     }
 
+    /// Number of nodes that there is a link to.
+    pub fn n_links(&self) -> usize {
+        self.links.n_links()
+    }
+
     /// Number of messages of other nodes that could not be decoded.
     pub fn n_damaged(&self) -> u64 {
         self.shared.n_damaged.load(Ordering::Relaxed)
@@ -234,7 +241,7 @@ fn sort(
             },
             Some((&GOSSIP, gossip)) => match postcard::from_bytes(gossip) {
                 // When the thread has ended, gossip no longer matters.
-                Ok(records) => events.send(MembershipEvent::Gossip { from, records }).unwrap_or(()),
+                Ok(gossip) => events.send(MembershipEvent::Gossip { from, gossip }).unwrap_or(()),
                 Err(_) => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
             },
             _ => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),

@@ -35,16 +35,49 @@ fn presence_is_what_a_node_says_and_whether_it_is_linked() {
     table.merge_all(vec![record("a", 1, 1, Participation::Stopping)], 1);
     assert_eq!(presence(&table, "a"), Some(Presence::Stopping));
     table.merge_all(vec![record("a", 1, 2, Participation::Left)], 2);
-    table.unlinked("a", 3);
+    assert!(!table.silent(node_id("a"), 3), "no news of who left");
     assert_eq!(presence(&table, "a"), Some(Presence::Left));
-    assert_eq!(table.addresses().count(), 0);
+    assert_eq!((table.silent_addresses().count(), table.reachable().count()), (0, 0));
     assert!(
         table.has_left(node_id("a")) && table.has_left_from("a:1") && !table.has_left_from("a:2")
     );
     table.merge_all(vec![record("a", 2, 1, Participation::Here)], 4);
-    assert_eq!(presence(&table, "a"), Some(Presence::Silent));
-    assert_eq!(table.addresses().collect::<Vec<_>>(), ["a:1"]);
+    assert_eq!(presence(&table, "a"), Some(Presence::Up), "somebody has heard of it");
     assert!(!table.has_left(node_id("a")) && !table.has_left_from("a:1"));
+    assert!(table.silent(node_id("a"), 5) && !table.silent(node_id("a"), 6));
+    assert_eq!(presence(&table, "a"), Some(Presence::Silent));
+    assert_eq!(table.silent_addresses().collect::<Vec<_>>(), ["a:1"]);
+    table.linked("a", "a:1", 2, 7);
+    table.rested(node_id("a"), 8);
+    assert_eq!(presence(&table, "a"), Some(Presence::Up), "a link is made when it is needed");
+}
+
+#[test]
+fn the_first_of_two_of_one_name_keeps_it_while_it_is_reached() {
+    let mut table = table();
+    table.merge_all(vec![record("a", 1, 1, Participation::Here)], 0);
+    let elsewhere =
+        NodeRecord { address: "b:2".to_owned(), ..record("a", 2, 1, Participation::Here) };
+    assert_eq!(table.merge_all(vec![elsewhere.clone()], 1), []);
+    assert_eq!(table.take_doubted(), [node_id("a")].into());
+    table.silent(node_id("a"), 2);
+    assert_eq!(table.merge_all(vec![elsewhere.clone()], 3), [elsewhere]);
+    assert!(table.take_doubted().is_empty());
+}
+
+#[test]
+fn tables_with_the_same_nodes_have_the_same_digest() {
+    let (mut here, mut there) =
+        (table(), MembershipTable::new(record("a", 2, 1, Participation::Here)));
+    let differ = |here: &MembershipTable, there: &MembershipTable| here.digest() != there.digest();
+    assert!(differ(&here, &there));
+    here.merge_all(there.records(), 0);
+    there.merge_all(here.records(), 0);
+    assert!(!differ(&here, &there));
+    here.silent(node_id("a"), 1);
+    assert!(differ(&here, &there), "one of them cannot reach the other");
+    assert_eq!(here.silent_nodes(), [(node_id("a"), 2)]);
+    assert!(!there.is_in_doubt(node_id("me"), 4) && there.is_in_doubt(node_id("me"), 5));
 }
 
 #[test]
@@ -60,7 +93,7 @@ fn late_words_change_nothing_and_are_not_passed_on() {
     }
     assert_eq!(table.merge_all(vec![record("b", 1, 1, Participation::Left)], 1), [], "never known");
     table.linked("a", "a:1", 2, 1);
-    assert_eq!(table.records_for_new_link()[1], newest, "a link says less than the node itself");
+    assert_eq!(table.records()[1], newest, "a link says less than the node itself");
 }
 
 #[test]
@@ -72,6 +105,7 @@ fn who_left_is_remembered_for_a_while_and_who_is_silent_longer() {
     );
     table.merge_all(vec![record("b", 1, 2, Participation::Left)], 0);
     table.linked("c", "c:1", 1, 0);
+    table.silent(node_id("a"), 0);
     assert!(!table.forget(LEFT_KEPT_MS - 1) && table.forget(LEFT_KEPT_MS));
     assert!(table.forget(SILENT_KEPT_MS));
     assert_eq!(table.members().iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["c"]);

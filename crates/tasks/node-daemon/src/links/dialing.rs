@@ -1,18 +1,17 @@
-//! Dials an address in a thread of its own, and again when the link has ended.
+//! Dials an address in a thread of its own until it is linked, and again when the link has ended.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use super::{LinkError, Refusal, handshake::HandshakeSide, link, table::Common};
+use super::handshake::{HandshakeResult, HandshakeSide};
+use super::{LinkError, Refusal, link, table::Common};
 use node_core::interface::NodeId;
 
 pub(super) fn start(common: &Arc<Common>, address: &str) {
-    if !common.add_target(address) {
-        return;
-    }
-    let dialer = Dialer { common: Arc::clone(common), address: address.to_owned() };
+    let Some(number) = common.add_target(address) else { return };
+    let dialer = Dialer { common: Arc::clone(common), address: address.to_owned(), number };
     let started = thread::Builder::new().name(format!("dials {address}")).spawn(|| dialer.run());
     if let Err(source) = started {
         common.forget_target(address);
@@ -24,23 +23,31 @@ pub(super) fn start(common: &Arc<Common>, address: &str) {
 struct Dialer {
     common: Arc<Common>,
     address: String,
+    /// Number of the wish that it dials for.
+    number: u64,
 }
+
+/// Connection whose peer has proved the key.
+pub(super) type Proved = (Arc<TcpStream>, HandshakeResult);
 
 impl Dialer {
     fn run(self) {
         let mut pauses = Pauses::new(&self.common.options, &self.address);
         let mut met = None;
-        while self.common.wait_for_need(&self.address, met) {
+        while self.common.wait_for_need(&self.address, self.number, met) {
             match self.dial(&mut met) {
                 Ok(()) => pauses.reset(),
                 Err(error) => match refusal(&error) {
-                    Some(Refusal::Itself) => return self.common.forget_target(&self.address),
+                    Some(Refusal::Itself) => {
+                        self.common.met(&self.address, self.common.me.id());
+                        return self.common.forget_target(&self.address);
+                    }
                     // The other connection is about to become the link, or has just ended.
                     Some(Refusal::Linked) => {}
                     _ => self.common.tell_failure(&self.address, met, error),
                 },
             }
-            if !self.common.pause(&self.address, pauses.next()) {
+            if !self.common.pause(&self.address, self.number, pauses.next()) {
                 return;
             }
         }
@@ -48,24 +55,25 @@ impl Dialer {
 
     /// Runs one link, from dialing to its end.
     fn dial(&self, met: &mut Option<NodeId>) -> Result<(), LinkError> {
-        let common = &self.common;
-        let unreachable = |source| LinkError::Unreachable { peer: self.address.clone(), source };
-        let stream =
-            connect(&self.address, common.options.handshake_timeout).map_err(unreachable)?;
-        let stream = Arc::new(stream);
-        let side = HandshakeSide {
-            me: &common.me,
-            key: &common.key,
-            options: &common.options,
-            peer: &self.address,
-        };
-        let result = side.dial(&stream)?;
+        let (stream, result) = prove(&self.common, &self.address)?;
         *met = Some(result.hello.id());
-        link::run(common, &stream, result, true)
+        self.common.met(&self.address, result.hello.id());
+        link::run(&self.common, &stream, result, true)
     }
 }
 
-fn refusal(error: &LinkError) -> Option<&Refusal> {
+/// Connects, and proves the key on both sides.
+pub(super) fn prove(common: &Common, address: &str) -> Result<Proved, LinkError> {
+    let unreachable = |source| LinkError::Unreachable { peer: address.to_owned(), source };
+    let stream = connect(address, common.options.handshake_timeout).map_err(unreachable)?;
+    let stream = Arc::new(stream);
+    let side =
+        HandshakeSide { me: &common.me, key: &common.key, options: &common.options, peer: address };
+    let result = side.dial(&stream)?;
+    Ok((stream, result))
+}
+
+pub(super) fn refusal(error: &LinkError) -> Option<&Refusal> {
     match error {
         LinkError::Refused { refusal, .. } | LinkError::NotTaken { refusal, .. } => Some(refusal),
         _ => None,

@@ -1,16 +1,24 @@
 //! Link between two nodes: one thread reads the peer's messages, one writes those in its queue.
+//!
+//! A link that nothing has used for a while is let go by the side that dialed it. Its last message is [`REST`]; each side
+//! first sends what is in its queue, so that nothing is lost.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::handshake::{HandshakeResult, ended};
 use super::message_stream::{Incoming, MessageStreamError, Outgoing};
 use super::table::Common;
-use super::{LinkError, LinkEvent, Refusal};
+use super::{Hello, LinkError, LinkEvent, Refusal};
+use crate::lock;
+use std::sync::Mutex;
+
+/// Last message of a link that is let go.
+pub(super) const REST: &[u8] = &[0xff];
 
 /// Turns a connection into a link, and reads it until it ends.
 ///
@@ -27,21 +35,44 @@ pub(super) fn run(
     prepared.map_err(|source| ended(&hello.name, Duration::ZERO, source))?;
     let not_taken = |refusal: Refusal| LinkError::NotTaken { peer: hello.name.clone(), refusal };
     let admitted = common.admit(&hello, Arc::clone(stream), dialed).map_err(not_taken)?;
+    let used = Arc::new(Mutex::new(Instant::now()));
     let writer = Writer {
+        common: Arc::clone(common),
+        hello: hello.clone(),
+        number: admitted.number,
+        rests: dialed,
+        used: Arc::clone(&used),
         outgoing,
         queue: admitted.queue,
         n_queued_bytes: admitted.n_queued_bytes,
-        heartbeat: common.options.heartbeat,
     };
     let written = thread::Builder::new().name(format!("to {}", hello.name)).spawn(|| writer.run());
-    let error = match written {
-        Ok(_) => read(common, &mut incoming, &hello),
-        Err(source) => ended(&hello.name, Duration::ZERO, source),
+    let end = match &written {
+        Ok(_) => read(common, &mut incoming, &hello, &used),
+        Err(source) => LinkEnd::Failed(ended(&hello.name, Duration::ZERO, source.kind().into())),
     };
-    // The writer ends with the stream, or when its queue is dropped.
-    stream.shutdown(Shutdown::Both).ok();
-    common.end(&hello, admitted.number, error);
+    match (end, written) {
+        (LinkEnd::Rest, Ok(writer)) => {
+            common.rest(&hello, admitted.number);
+            // It sends what is in the queue; no write takes forever.
+            writer.join().ok();
+            stream.shutdown(Shutdown::Both).ok();
+        }
+        (LinkEnd::Rest, Err(_)) => {}
+        (LinkEnd::Failed(error), _) => {
+            // The writer ends with the stream, or when its queue is dropped.
+            stream.shutdown(Shutdown::Both).ok();
+            common.end(&hello, admitted.number, error);
+        }
+    }
     Ok(())
+}
+
+/// Reason why a link is not read any more.
+enum LinkEnd {
+    /// The peer lets it go.
+    Rest,
+    Failed(LinkError),
 }
 
 fn prepare(stream: &TcpStream, options: &super::LinkOptions) -> std::io::Result<()> {
@@ -50,35 +81,61 @@ fn prepare(stream: &TcpStream, options: &super::LinkOptions) -> std::io::Result<
     stream.set_write_timeout(Some(options.reads_within))
 }
 
-fn read(common: &Common, incoming: &mut Incoming, hello: &super::Hello) -> LinkError {
+fn read(common: &Common, incoming: &mut Incoming, hello: &Hello, used: &Mutex<Instant>) -> LinkEnd {
     loop {
         match incoming.read() {
             Ok(bytes) if bytes.is_empty() => {}
-            Ok(bytes) => common.tell(LinkEvent::Message { from: hello.id(), bytes }),
+            Ok(bytes) if bytes == REST => return LinkEnd::Rest,
+            Ok(bytes) => {
+                *lock(used) = Instant::now();
+                common.tell(LinkEvent::Message { from: hello.id(), bytes });
+            }
             Err(MessageStreamError::Damaged) => {
-                return LinkError::Damaged(hello.name.clone());
+                return LinkEnd::Failed(LinkError::Damaged(hello.name.clone()));
             }
             Err(MessageStreamError::Io(source)) => {
-                return ended(&hello.name, common.options.silent_after, source);
+                let error = ended(&hello.name, common.options.silent_after, source);
+                return LinkEnd::Failed(error);
             }
         }
     }
 }
 
 struct Writer {
+    common: Arc<Common>,
+    hello: Hello,
+    number: u64,
+    /// True if this side lets the link go when it is not used.
+    rests: bool,
+    /// Time of the last message, in either direction.
+    used: Arc<Mutex<Instant>>,
     outgoing: Outgoing,
     queue: Receiver<Vec<u8>>,
     n_queued_bytes: Arc<AtomicUsize>,
-    heartbeat: Duration,
 }
 
 impl Writer {
     fn run(mut self) {
+        let options = self.common.options.clone();
         loop {
-            let message = match self.queue.recv_timeout(self.heartbeat) {
-                Ok(message) => message,
-                Err(RecvTimeoutError::Timeout) => Vec::new(),
-                Err(RecvTimeoutError::Disconnected) => return,
+            let message = match self.queue.recv_timeout(options.heartbeat) {
+                Ok(message) => {
+                    *lock(&self.used) = Instant::now();
+                    message
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.rests && options.rest_after <= lock(&self.used).elapsed() {
+                        // This drops the sender of the queue.
+                        self.common.rest(&self.hello, self.number);
+                        self.rests = false;
+                    }
+                    Vec::new()
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    // Where the link has ended already, nobody reads this.
+                    self.outgoing.write(REST).ok();
+                    return self.outgoing.finish();
+                }
             };
             let written = self.outgoing.write(&message);
             self.n_queued_bytes.fetch_sub(message.len(), Ordering::Relaxed);

@@ -90,6 +90,12 @@ impl Outgoing {
         (&*self.stream).write_all(&self.wire)
     }
 
+    /// Ends this direction of the connection.
+    pub(super) fn finish(&self) {
+        // The connection may have ended already.
+        self.stream.shutdown(std::net::Shutdown::Write).ok();
+    }
+
     /// Shuts the connection down, for the reading end too.
     pub(super) fn shut_down(&self) {
         // The connection may have ended already.

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::reaching::Reaching;
 use super::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
 use node_core::interface::NodeId;
 
@@ -42,8 +43,13 @@ struct StrangersTold {
 #[derive(Default)]
 struct State {
     links: HashMap<NodeId, Entry>,
-    targets: HashSet<String>,
+    /// Addresses that are dialed, each with the number of the wish.
+    targets: HashMap<String, u64>,
+    /// Node that was last met at an address that was dialed.
+    met: HashMap<String, NodeId>,
+    reaching: Reaching,
     n_links_ever: u64,
+    n_targets_ever: u64,
     closed: bool,
 }
 
@@ -54,6 +60,15 @@ struct Entry {
     queue: SyncSender<Vec<u8>>,
     n_queued_bytes: Arc<AtomicUsize>,
     stream: Arc<TcpStream>,
+}
+
+/// Way of a message to another node.
+#[derive(Debug, PartialEq)]
+pub(super) enum Way {
+    /// The queue of a link.
+    Link,
+    /// It waits until a link is made.
+    LinkToCome,
 }
 
 /// Admitted link, for the threads that read and write it.
@@ -105,6 +120,10 @@ impl Common {
             n_queued_bytes: Arc::clone(&n_queued_bytes),
             stream,
         };
+        for message in state.reaching.take(hello.id()) {
+            // All of it fits: the bounds are the same.
+            entry.put(message, &self.options).ok();
+        }
         if let Some(replaced) = state.links.insert(hello.id(), entry) {
             // The old connection may have ended already.
             replaced.stream.shutdown(Shutdown::Both).ok();
@@ -133,26 +152,77 @@ impl Common {
         }
     }
 
-    pub(super) fn send(&self, to: NodeId, bytes: Vec<u8>) -> Result<(), SendError> {
+    /// Puts a message into the queue of a link, or keeps it for a link to come.
+    pub(super) fn send(&self, to: NodeId, bytes: Vec<u8>) -> Result<Way, SendError> {
         if self.options.message_bytes_max < bytes.len() {
             return Err(SendError::TooLong);
         }
-        let state = lock(&self.state);
-        let entry = state.links.get(&to).ok_or(SendError::NotLinked)?;
-        let n_bytes = bytes.len();
-        let n_queued = entry.n_queued_bytes.fetch_add(n_bytes, Ordering::Relaxed);
-        // One message always fits, however small the bound.
-        if 0 < n_queued && self.options.queued_bytes_max < n_queued + n_bytes {
-            entry.n_queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
-            return Err(SendError::Full);
+        let mut state = lock(&self.state);
+        match state.links.get(&to) {
+            Some(entry) => entry.put(bytes, &self.options).map(|()| Way::Link),
+            None => state.reaching.hold(to, Some(bytes), &self.options).map(|()| Way::LinkToCome),
         }
-        entry.queue.try_send(bytes).map_err(|error| {
-            entry.n_queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
-            match error {
-                TrySendError::Full(_) => SendError::Full,
-                TrySendError::Disconnected(_) => SendError::NotLinked,
-            }
-        })
+    }
+
+    /// Wishes for a link to a node, if there is none.
+    pub(super) fn reach(&self, node: NodeId) {
+        let mut state = lock(&self.state);
+        if !state.links.contains_key(&node) {
+            // A node without an address cannot be reached.
+            state.reaching.hold(node, None, &self.options).ok();
+        }
+    }
+
+    pub(super) fn with_reaching<T>(&self, change: impl FnOnce(&mut Reaching) -> T) -> T {
+        change(&mut lock(&self.state).reaching)
+    }
+
+    /// Drops what waits for a link to a node, and reports that, unless there is a link by now.
+    pub(super) fn unreached(&self, node: NodeId) {
+        let _transition = lock(&self.transition);
+        let mut state = lock(&self.state);
+        if state.closed || state.links.contains_key(&node) {
+            return;
+        }
+        state.reaching.take(node);
+        drop(state);
+        self.tell(LinkEvent::Unreached(node));
+    }
+
+    pub(super) fn n_links(&self) -> usize {
+        lock(&self.state).links.len()
+    }
+
+    pub(super) fn is_linked(&self, node: NodeId) -> bool {
+        lock(&self.state).links.contains_key(&node)
+    }
+
+    /// Removes a link that both sides let go: what is in its queue is still sent.
+    pub(super) fn rest(&self, hello: &Hello, number: u64) {
+        let _transition = lock(&self.transition);
+        let mut state = lock(&self.state);
+        let is_current = state.links.get(&hello.id()).is_some_and(|entry| entry.number == number);
+        if !is_current || state.closed {
+            return;
+        }
+        state.links.remove(&hello.id());
+        drop(state);
+        self.changed.notify_all();
+        self.tell(LinkEvent::Rested(hello.id()));
+    }
+
+    /// Notes which node was met at an address.
+    pub(super) fn met(&self, address: &str, node: NodeId) {
+        let mut state = lock(&self.state);
+        if N_TOLD_MAX <= state.met.len() {
+            state.met.clear();
+        }
+        state.met.insert(address.to_owned(), node);
+    }
+
+    /// Node that was last met at an address.
+    pub(super) fn met_at(&self, address: &str) -> Option<NodeId> {
+        lock(&self.state).met.get(address).copied()
     }
 
     pub(super) fn tell(&self, event: LinkEvent) {
@@ -196,10 +266,16 @@ impl Common {
         self.tell(LinkEvent::Failed { met: None, error });
     }
 
-    /// Adds an address that is to be dialed; returns false when it is there already.
-    pub(super) fn add_target(&self, address: &str) -> bool {
+    /// Adds an address that is to be dialed, and returns the number of that wish; none when it is there already.
+    pub(super) fn add_target(&self, address: &str) -> Option<u64> {
         let mut state = lock(&self.state);
-        !state.closed && state.targets.insert(address.to_owned())
+        if state.closed || state.targets.contains_key(address) {
+            return None;
+        }
+        state.n_targets_ever += 1;
+        let number = state.n_targets_ever;
+        state.targets.insert(address.to_owned(), number);
+        Some(number)
     }
 
     pub(super) fn forget_target(&self, address: &str) {
@@ -208,10 +284,10 @@ impl Common {
     }
 
     /// Waits for `pause`; returns false when the address is not to be dialed any more.
-    pub(super) fn pause(&self, address: &str, pause: Duration) -> bool {
+    pub(super) fn pause(&self, address: &str, number: u64, pause: Duration) -> bool {
         let deadline = Instant::now() + pause;
         let mut state = lock(&self.state);
-        while state.wants(address) {
+        while state.wants(address, number) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
@@ -223,9 +299,9 @@ impl Common {
 
     /// Waits while there is a link to this address, or to the peer that was met there; returns false when it is not
     /// to be dialed any more.
-    pub(super) fn wait_for_need(&self, address: &str, met: Option<NodeId>) -> bool {
+    pub(super) fn wait_for_need(&self, address: &str, number: u64, met: Option<NodeId>) -> bool {
         let mut state = lock(&self.state);
-        while state.wants(address) {
+        while state.wants(address, number) {
             let linked = met.is_some_and(|id| state.links.contains_key(&id))
                 || state.links.values().any(|entry| entry.hello.address == address);
             if !linked {
@@ -244,7 +320,9 @@ impl Common {
     pub(super) fn flush(&self, within: Duration) {
         let deadline = Instant::now() + within;
         let waits = |entry: &Entry| 0 < entry.n_queued_bytes.load(Ordering::Relaxed);
-        while lock(&self.state).links.values().any(waits) && Instant::now() < deadline {
+        let any_waits =
+            |state: &State| state.links.values().any(waits) || state.reaching.holds_messages();
+        while any_waits(&lock(&self.state)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -260,9 +338,28 @@ impl Common {
     }
 }
 
+impl Entry {
+    fn put(&self, bytes: Vec<u8>, options: &LinkOptions) -> Result<(), SendError> {
+        let n_bytes = bytes.len();
+        let n_queued = self.n_queued_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        // One message always fits, however small the bound.
+        if 0 < n_queued && options.queued_bytes_max < n_queued + n_bytes {
+            self.n_queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+            return Err(SendError::Full);
+        }
+        self.queue.try_send(bytes).map_err(|error| {
+            self.n_queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => SendError::Full,
+                TrySendError::Disconnected(_) => SendError::NotLinked,
+            }
+        })
+    }
+}
+
 impl State {
-    fn wants(&self, address: &str) -> bool {
-        !self.closed && self.targets.contains(address)
+    fn wants(&self, address: &str, number: u64) -> bool {
+        !self.closed && self.targets.get(address) == Some(&number)
     }
 
     fn judge(&self, me: &Hello, hello: &Hello, dialed: bool) -> Result<(), Refusal> {
@@ -274,7 +371,11 @@ impl State {
         if hello.id() == me.id() {
             return Err(if hello == me { Refusal::Itself } else { taken(me) });
         }
-        let Some(entry) = self.links.get(&hello.id()) else { return Ok(()) };
+        let Some(entry) = self.links.get(&hello.id()) else {
+            let is_other = |it: &&Hello| it.name != hello.name || it.address != hello.address;
+            let other = self.reaching.known(hello.id()).filter(is_other);
+            return other.map_or(Ok(()), |other| Err(taken(other)));
+        };
         let same_place = entry.hello.name == hello.name && entry.hello.address == hello.address;
         if same_place && entry.hello.incarnation < hello.incarnation {
             // Restarted: two daemons cannot listen at one address.
@@ -290,54 +391,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn hello(name: &str, address: &str, incarnation: u64) -> Hello {
-        Hello { name: name.to_owned(), address: address.to_owned(), incarnation }
-    }
-
-    /// Checks the answer of node `b` to a connection, with or without an existing link (and whether `b` dialed
-    /// that).
-    #[track_caller]
-    fn check(linked: Option<(Hello, bool)>, new: (Hello, bool), expected: Result<(), Refusal>) {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut state = State::default();
-        if let Some((hello, dialed)) = linked {
-            let stream = Arc::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
-            let queue = sync_channel(1).0;
-            let n_queued_bytes = Arc::default();
-            let entry =
-                Entry { hello: hello.clone(), number: 1, dialed, queue, n_queued_bytes, stream };
-            state.links.insert(hello.id(), entry);
-        }
-        assert_eq!(state.judge(&hello("b", "b:1", 5), &new.0, new.1), expected);
-    }
-
-    #[test]
-    fn one_connection_stays_and_both_sides_choose_the_same() {
-        let (a, c) = (|| hello("a", "a:1", 7), || hello("c", "c:1", 7));
-        let (by_me, by_peer) = (true, false);
-        check(None, (a(), by_peer), Ok(()));
-        check(None, (c(), by_me), Ok(()));
-        // `a` is smaller than `b`: its dial stays. `c` is greater: that of `b` stays.
-        check(Some((a(), by_me)), (a(), by_peer), Ok(()));
-        check(Some((a(), by_peer)), (a(), by_me), Err(Refusal::Linked));
-        check(Some((c(), by_me)), (c(), by_peer), Err(Refusal::Linked));
-        check(Some((c(), by_peer)), (c(), by_me), Ok(()));
-        check(Some((a(), by_peer)), (a(), by_peer), Ok(()));
-    }
-
-    #[test]
-    fn a_name_belongs_to_one_daemon() {
-        let taken = |name: &str, by: &str, since| {
-            Err(Refusal::NameTaken { name: name.to_owned(), by: by.to_owned(), since })
-        };
-        let linked = || Some((hello("a", "a:1", 7), true));
-        check(None, (hello("b", "b:1", 5), true), Err(Refusal::Itself));
-        check(None, (hello("b", "x:1", 6), false), taken("b", "b:1", 5));
-        check(linked(), (hello("a", "x:1", 8), false), taken("a", "a:1", 7));
-        check(linked(), (hello("a", "a:1", 6), false), taken("a", "a:1", 7));
-        check(linked(), (hello("a", "a:1", 8), false), Ok(()));
-    }
-}
+mod tests;

@@ -1,26 +1,35 @@
-//! Members thread, which maintains the table of nodes: takes news of links and gossip, dials, and sends records.
+//! Members thread, which maintains the table of nodes: takes news of links and gossip, dials, and passes news on.
+//!
+//! A node has links to those with which it has something to do, and no others. It knows the rest from hearsay, looks after
+//! one of them after the other, and tries those that another node could not reach. Who does not answer is silent, for this
+//! node, and dialed until it does.
 
-use super::{Announced, ClusterEvent, ClusterOptions, GOSSIP, OnEvent, Shared};
+use super::gossip::{Gossip, News};
+use super::meeting::Meeting;
+use super::{Announced, ClusterEvent, ClusterOptions, OnEvent, Shared};
 use crate::links::{Hello, LinkError, LinkEvent, Links, Refusal};
 use crate::lock;
 use node_core::interface::{Member, NodeId};
 use node_core::membership_table::{MembershipTable, NodeRecord, Participation};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
-use std::{fs, io};
 use task_api::Presence;
 
-/// Time between two looks when no message arrives.
+/// Time between two looks when no message arrives: in the first minute, while nodes find each other, and later.
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
-/// Time after which all records are sent again to one of the linked nodes, in case a message was dropped.
-const REPEATS_EVERY: Duration = Duration::from_secs(5);
+const LOOKS_LATER_EVERY: Duration = Duration::from_secs(2);
+const FINDS_FOR: Duration = Duration::from_secs(60);
+/// Time between two nodes that are looked after.
+const PROBES_EVERY: Duration = Duration::from_secs(10);
 /// Time for which a name has to be refused until it counts as taken: by then links to a daemon that died are gone.
 const TAKEN_AFTER: Duration = Duration::from_secs(6);
-/// Most records of one message.
-const N_RECORDS_AT_ONCE: usize = 1024;
+/// Most addresses that are dialed at the same time; where there are more, they take turns.
+const N_DIALED_MAX: usize = 8;
+const TURNS_EVERY: Duration = Duration::from_secs(6);
+/// Most nodes that another one could not reach and that are tried at one look.
+const N_CHECKS_AT_ONCE: usize = 8;
 
 /// Message to the thread.
 #[derive(Debug)]
@@ -28,7 +37,7 @@ pub(super) enum MembershipEvent {
     Link(LinkEvent),
     Gossip {
         from: NodeId,
-        records: Vec<NodeRecord>,
+        gossip: Gossip,
     },
     /// The values that this node announces may have changed.
     Look,
@@ -46,10 +55,14 @@ pub(super) struct MembershipThread {
     linked: BTreeSet<NodeId>,
     dialed: BTreeSet<String>,
     told: Vec<Member>,
+    news: News,
+    /// Nodes that another one could not reach.
+    in_doubt: BTreeSet<NodeId>,
     began: Instant,
     looked: Instant,
-    repeated: Instant,
-    n_repeats: usize,
+    probed: Instant,
+    /// Place of the node that was looked after last.
+    last_probe: u32,
     /// Time since when a node refuses this one's name, and the error message.
     refused: Option<(Instant, String)>,
 }
@@ -65,6 +78,7 @@ impl MembershipThread {
         let now = Instant::now();
         let meeting =
             options.settings.meeting.map(|folder| Meeting::new(folder, &me.name, &me.address));
+        let seed = u64::from(me.id().0) ^ me.incarnation;
         let me = NodeRecord {
             name: me.name,
             address: me.address,
@@ -85,26 +99,29 @@ impl MembershipThread {
             linked: BTreeSet::new(),
             dialed: BTreeSet::new(),
             told: Vec::new(),
+            news: News::new(seed),
+            in_doubt: BTreeSet::new(),
             began: now,
             looked: now,
-            repeated: now,
-            n_repeats: 0,
+            probed: now,
+            last_probe: 0,
             refused: None,
         }
     }
 
     pub(super) fn run(mut self, incoming: &Receiver<MembershipEvent>) {
         self.look();
+        self.dial();
         loop {
-            match incoming.recv_timeout(LOOKS_EVERY.saturating_sub(self.looked.elapsed())) {
+            let look = self.looks_every().saturating_sub(self.looked.elapsed());
+            let wait = self.news.due_in().map_or(look, |due| due.min(look));
+            match incoming.recv_timeout(wait) {
                 Ok(MembershipEvent::Link(event)) => self.on_link(event),
-                Ok(MembershipEvent::Gossip { from, records }) => {
-                    let news = self.table.merge_all(records, self.now_ms());
-                    self.tell_nodes(&news, Some(from));
-                }
+                Ok(MembershipEvent::Gossip { from, gossip }) => self.on_gossip(from, gossip),
                 Ok(MembershipEvent::Look) => self.announce(),
                 Ok(MembershipEvent::End(done)) => {
                     self.announce();
+                    self.spread();
                     // The receiver may have stopped waiting.
                     done.send(()).ok();
                     return;
@@ -112,12 +129,20 @@ impl MembershipThread {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if LOOKS_EVERY <= self.looked.elapsed() {
+            if self.looks_every() <= self.looked.elapsed() {
                 self.look();
             }
-            self.dial();
             self.tell_core();
+            self.dial();
+            if self.news.due_in().is_some_and(|due| due.is_zero()) {
+                self.spread();
+            }
         }
+    }
+
+    fn looks_every(&self) -> Duration {
+        let is_quiet = FINDS_FOR <= self.began.elapsed() && self.in_doubt.is_empty();
+        if is_quiet && self.refused.is_none() { LOOKS_LATER_EVERY } else { LOOKS_EVERY }
     }
 
     fn now_ms(&self) -> u64 {
@@ -130,17 +155,25 @@ impl MembershipThread {
                 let now_ms = self.now_ms();
                 self.table.linked(&hello.name, &hello.address, hello.incarnation, now_ms);
                 self.linked.insert(hello.id());
+                self.in_doubt.remove(&hello.id());
                 self.refused = None;
-                self.tell_node(hello.id(), &self.table.records_for_new_link());
+                let records = vec![self.table.me().clone()];
+                let gossip = Gossip { greets: true, records, ..Gossip::default() };
+                gossip.send(hello.id(), &self.links);
             }
             LinkEvent::Down { name, error } => {
-                self.table.unlinked(&name, self.now_ms());
                 let id = node_core::interface::node_id(&name);
-                self.linked.remove(&id);
+                self.lose(id);
                 if !self.table.has_left(id) {
                     (self.on_event)(ClusterEvent::Warning(error.to_string()));
                 }
             }
+            LinkEvent::Rested(id) => {
+                self.linked.remove(&id);
+                self.table.rested(id, self.now_ms());
+            }
+            // It is dialed from now on, which says why it cannot be reached.
+            LinkEvent::Unreached(id) => self.lose(id),
             LinkEvent::Failed { met, error } => {
                 self.note_refusal(&error);
                 if !self.is_expected(met, &error) {
@@ -150,6 +183,38 @@ impl MembershipThread {
             // Such messages go to the core directly.
             LinkEvent::Message { .. } => {}
         }
+    }
+
+    fn lose(&mut self, node: NodeId) {
+        self.linked.remove(&node);
+        self.in_doubt.remove(&node);
+        if self.table.silent(node, self.now_ms())
+            && let Some(incarnation) = self.table.incarnation(node)
+        {
+            self.news.add_silent(node, incarnation);
+        }
+    }
+
+    fn on_gossip(&mut self, from: NodeId, gossip: Gossip) {
+        let Gossip { greets, digest, records, silent } = gossip;
+        let news = self.table.merge_all(records, self.now_ms());
+        self.news.add(news);
+        self.in_doubt.append(&mut self.table.take_doubted());
+        let in_doubt = silent.into_iter().filter(|(id, age)| self.table.is_in_doubt(*id, *age));
+        self.in_doubt.extend(in_doubt.map(|(id, _)| id));
+        if greets {
+            self.compare(from);
+        }
+        if digest.is_some_and(|digest| digest != self.table.digest()) {
+            let (records, silent) = (self.table.records(), self.table.silent_nodes());
+            Gossip { records, silent, ..Gossip::default() }.send(from, &self.links);
+        }
+    }
+
+    /// Asks a node for its table, if that differs from the one here.
+    fn compare(&self, with: NodeId) {
+        let digest = Some(self.table.digest());
+        Gossip { digest, ..Gossip::default() }.send(with, &self.links);
     }
 
     /// Returns whether a failure is no news, since the node left in good order. An address that the user named is
@@ -186,12 +251,32 @@ impl MembershipThread {
         {
             (self.on_event)(ClusterEvent::Warning(error.to_string()));
         }
-        if REPEATS_EVERY <= self.repeated.elapsed() && !self.linked.is_empty() {
-            self.repeated = Instant::now();
-            self.n_repeats += 1;
-            if let Some(&next) = self.linked.iter().nth(self.n_repeats % self.linked.len()) {
-                self.tell_node(next, &self.table.records_for_new_link());
-            }
+        for _ in 0..N_CHECKS_AT_ONCE {
+            let Some(node) = self.in_doubt.pop_first() else { break };
+            self.links.reach(node);
+        }
+        if PROBES_EVERY <= self.probed.elapsed() {
+            self.probed = Instant::now();
+            self.probe();
+        }
+    }
+
+    /// Looks after the next node: by a link, if there is none, or else by comparing tables. Each node has an order of
+    /// its own.
+    fn probe(&mut self) {
+        let me = self.table.me().id();
+        let place =
+            |node: &NodeId| crc32fast::hash(&[me.0.to_le_bytes(), node.0.to_le_bytes()].concat());
+        let mut nodes: Vec<(u32, NodeId)> =
+            self.table.reachable().map(|(node, _)| (place(&node), node)).collect();
+        nodes.sort_unstable();
+        let next = nodes.iter().find(|(place, _)| self.last_probe < *place).or(nodes.first());
+        let Some(&(place, node)) = next else { return };
+        self.last_probe = place;
+        if self.linked.contains(&node) {
+            self.compare(node);
+        } else {
+            self.links.reach(node);
         }
     }
 
@@ -203,163 +288,58 @@ impl MembershipThread {
             Presence::Left => Participation::Left,
         };
         if self.table.set_own(standing, measurement) {
-            self.tell_nodes(&[self.table.me().clone()], None);
+            self.news.add([self.table.me().clone()]);
+            self.spread();
         }
     }
 
-    /// Dials all nodes that should be linked, and stops dialing all others.
+    fn spread(&mut self) {
+        let here: Vec<NodeId> = self.table.reachable().map(|(node, _)| node).collect();
+        self.news.spread(&self.linked, &here, &self.links);
+    }
+
+    /// Dials silent nodes, and addresses at which no node is known; stops dialing all others.
     fn dial(&mut self) {
-        let here = self.table.addresses().chain(self.peers.iter().map(String::as_str));
-        let wanted: BTreeSet<String> = here.map(str::to_owned).collect();
+        let wanted = self.wanted();
         wanted.difference(&self.dialed).for_each(|address| self.links.dial(address));
         self.dialed.difference(&wanted).for_each(|address| self.links.forget(address));
         self.dialed = wanted;
     }
 
+    fn wanted(&self) -> BTreeSet<String> {
+        let me = self.table.me();
+        let here = self.table.here_addresses();
+        let is_found = |address: &str| {
+            let met = self.links.met_at(address);
+            let is_met = met.is_some_and(|node| node == me.id() || self.table.is_here(node));
+            is_met || address == me.address || here.contains(address)
+        };
+        let unknown = self.peers.iter().map(String::as_str).filter(|address| !is_found(address));
+        let all: BTreeSet<&str> = self.table.silent_addresses().chain(unknown).collect();
+        if all.len() <= N_DIALED_MAX {
+            return all.into_iter().map(str::to_owned).collect();
+        }
+        let place = |address: &&str| crc32fast::hash([&me.name, *address].concat().as_bytes());
+        let mut all: Vec<&str> = all.into_iter().collect();
+        all.sort_by_cached_key(place);
+        let n_turns = self.began.elapsed().as_secs() / TURNS_EVERY.as_secs();
+        let first = usize::try_from(n_turns).unwrap_or(0) * N_DIALED_MAX % all.len();
+        let turn = all.iter().cycle().skip(first).take(N_DIALED_MAX);
+        turn.map(|address| (*address).to_owned()).collect()
+    }
+
     fn tell_core(&mut self) {
         let members = self.table.members();
         if members != self.told {
+            self.links
+                .know(self.table.reachable().map(|(node, it)| (node, hello_of(it))).collect());
             self.told.clone_from(&members);
             (self.on_event)(ClusterEvent::Members(members));
         }
     }
-
-    fn tell_nodes(&self, records: &[NodeRecord], except: Option<NodeId>) {
-        let others = self.linked.iter().filter(|&&id| Some(id) != except);
-        others.for_each(|&id| self.tell_node(id, records));
-    }
-
-    fn tell_node(&self, to: NodeId, records: &[NodeRecord]) {
-        for records in records.chunks(N_RECORDS_AT_ONCE) {
-            let gossip = postcard::to_stdvec(records).unwrap_or_default();
-            // A lost message is repeated later.
-            self.links.send(to, [&[GOSSIP], gossip.as_slice()].concat()).ok();
-        }
-    }
 }
 
-/// Time for which the folder is read at every look: most nodes write their files within the first minute. Below,
-/// the time between two looks afterwards.
-const SOON: Duration = Duration::from_secs(60);
-const SELDOM: Duration = Duration::from_secs(10);
-const ENDING: &str = "node";
-const N_BYTES_MAX: usize = 512;
-const N_FILES_MAX: usize = 8192;
-
-/// Error: nodes cannot meet in the folder.
-#[derive(Debug, thiserror::Error)]
-#[error("nodes cannot meet in `{}`; check that it is a folder that all nodes can write to", folder.display())]
-struct MeetingError {
-    folder: PathBuf,
-    source: io::Error,
-}
-
-/// A node's place in a folder that all nodes of a cluster see, where each writes its address: for launchers that start
-/// many daemons at once and tell none where the others are, such as `mpirun`. Dropping it removes its file.
-#[derive(Debug)]
-struct Meeting {
-    folder: PathBuf,
-    name: String,
-    address: String,
-    began: Instant,
-    looked: Option<Instant>,
-    failed: bool,
-}
-
-impl Meeting {
-    fn new(folder: PathBuf, name: &str, address: &str) -> Self {
-        let (name, address) = (name.to_owned(), address.to_owned());
-        Self { folder, name, address, began: Instant::now(), looked: None, failed: false }
-    }
-
-    /// Adds the addresses of other nodes, once each; first writes its own. Repeated failures are reported once.
-    fn look(&mut self, peers: &mut Vec<String>) -> Result<(), MeetingError> {
-        let too_soon = |looked: Instant| SOON < self.began.elapsed() && looked.elapsed() < SELDOM;
-        if self.looked.is_some_and(too_soon) {
-            return Ok(());
-        }
-        let first = self.looked.is_none();
-        self.looked = Some(Instant::now());
-        let met =
-            if first || self.failed { self.write() } else { Ok(()) }.and_then(|()| self.read());
-        let again = self.failed;
-        self.failed = met.is_err();
-        match met {
-            Ok(addresses) => {
-                for address in addresses {
-                    if address != self.address && !peers.contains(&address) {
-                        peers.push(address);
-                    }
-                }
-                Ok(())
-            }
-            Err(_) if again => Ok(()),
-            Err(source) => Err(MeetingError { folder: self.folder.clone(), source }),
-        }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.join(format!("{}.{ENDING}", self.name))
-    }
-
-    /// Writes this node's file so that others read it as a whole or not at all.
-    fn write(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        files::replace(&self.path(), self.address.as_bytes())
-    }
-
-    fn read(&self) -> io::Result<Vec<String>> {
-        let mut addresses = Vec::new();
-        for entry in fs::read_dir(&self.folder)?.take(N_FILES_MAX) {
-            let path = entry?.path();
-            if path.extension().is_none_or(|ending| ending != ENDING) {
-                continue;
-            }
-            // A node that leaves removes its file between the two steps.
-            let Ok(text) = fs::read_to_string(path) else { continue };
-            if text.len() <= N_BYTES_MAX && text.contains(':') {
-                addresses.push(text.trim().to_owned());
-            }
-        }
-        addresses.sort_unstable();
-        Ok(addresses)
-    }
-}
-
-impl Drop for Meeting {
-    fn drop(&mut self) {
-        // If it cannot be removed, others dial the address in vain.
-        fs::remove_file(self.path()).ok();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nodes_find_each_other_and_are_gone_when_they_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let meet =
-            |name: &str| Meeting::new(folder.path().join("here"), name, &format!("{name}:1"));
-        let (mut a, mut b) = (meet("a"), meet("b"));
-        let mut peers = vec!["seed:1".to_owned()];
-        a.look(&mut peers).unwrap();
-        assert_eq!(peers, ["seed:1"]);
-        b.look(&mut Vec::new()).unwrap();
-        a.look(&mut peers).unwrap();
-        a.look(&mut peers).unwrap();
-        assert_eq!(peers, ["seed:1", "b:1"]);
-        drop((a, b));
-        assert_eq!(fs::read_dir(folder.path().join("here")).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_place_that_is_no_folder_is_complained_of_once() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let mut a = Meeting::new(file.path().to_owned(), "a", "a:1");
-        let error = a.look(&mut Vec::new()).unwrap_err().to_string();
-        assert!(error.starts_with("nodes cannot meet in `"), "{error}");
-        a.look(&mut Vec::new()).unwrap();
-    }
+fn hello_of(record: &NodeRecord) -> Hello {
+    let NodeRecord { name, address, incarnation, .. } = record.clone();
+    Hello { name, address, incarnation }
 }

@@ -16,6 +16,7 @@ struct Node {
     links: Links,
     events: mpsc::Receiver<LinkEvent>,
     address: String,
+    name: String,
     id: NodeId,
 }
 
@@ -48,7 +49,7 @@ fn node_at(place: &str, name: &str, key: ClusterKey, options: LinkOptions) -> No
     let me = Hello { name: name.to_owned(), address: place.to_string(), incarnation: 1 };
     let on_event = Arc::new(move |event| drop(tell.send(event)));
     let links = Links::open(place, me, key, options, on_event).unwrap();
-    Node { links, events, address: place.to_string(), id: node_id(name) }
+    Node { links, events, address: place.to_string(), name: name.to_owned(), id: node_id(name) }
 }
 
 impl Node {
@@ -80,6 +81,13 @@ impl Node {
             LinkEvent::Message { bytes, .. } => bytes,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Tells this node where another one is.
+    fn knows(&self, other: &Node) {
+        let Node { address, name, id, .. } = other;
+        let hello = Hello { name: name.clone(), address: address.clone(), incarnation: 1 };
+        self.links.know([(*id, hello)].into());
     }
 
     /// Sends until the message is queued.

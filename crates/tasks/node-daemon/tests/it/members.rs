@@ -116,6 +116,34 @@ fn who_joins_at_one_seed_is_linked_to_all() {
     until(|| [&a, &others[0], &others[3]].iter().all(|it| cores_of_c(it) == Some(8)), "news of c");
 }
 
+/// Links are made when they are needed, and let go: nodes know each other all the same, and learn who dies and leaves.
+#[test]
+fn many_nodes_know_each_other_with_few_links() {
+    const N_NODES: usize = 20;
+    let brief = |it: &mut ClusterSettings| it.links.rest_after = Duration::from_millis(300);
+    let a = open(options("n00", 1, brief));
+    let seed = a.cluster.address().to_owned();
+    let join = |number: usize| {
+        open(options(&format!("n{number:02}"), 1, |it| {
+            brief(it);
+            it.peers = vec![seed.clone()];
+        }))
+    };
+    let mut nodes: Vec<Node> = std::iter::once(a).chain((1..N_NODES).map(join)).collect();
+    until(|| nodes.iter().all(|node| node.n_up() == N_NODES - 1), "everybody knows everybody");
+    until(|| nodes.iter().all(|node| node.cluster.n_links() <= 4), "links that rest");
+    nodes[3].reaches(&nodes[17], "n17", 1);
+    let left = nodes.remove(5);
+    left.cluster.presence(Presence::Left);
+    drop(left);
+    until(|| nodes.iter().all(|it| it.presence("n05") == Some(Presence::Left)), "who left");
+    // Few have a link to who dies: those, or the first who needs one, find out and tell the others.
+    drop(nodes.remove(7));
+    nodes[0].cluster.send(node_id("n08"), &PeerMessage::HasRoom).unwrap();
+    until(|| nodes.iter().all(|it| it.presence("n08") == Some(Presence::Silent)), "who died");
+    assert!(nodes.iter().all(|node| node.n_up() == N_NODES - 3));
+}
+
 #[test]
 fn who_leaves_says_so_and_who_dies_is_silent() {
     let a = open(options("a", 1, |_| ()));

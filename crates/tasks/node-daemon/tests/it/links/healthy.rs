@@ -26,6 +26,80 @@ fn messages_of_all_lengths_arrive_in_order() {
     assert_eq!(a.links.send(a.id, vec![1]), Err(SendError::NotLinked));
 }
 
+/// Options of links that are let go soon.
+fn resting() -> LinkOptions {
+    LinkOptions {
+        heartbeat: Duration::from_millis(20),
+        rest_after: Duration::from_millis(100),
+        ..options()
+    }
+}
+
+#[test]
+fn a_link_is_made_when_a_message_needs_it_and_let_go_when_none_does() {
+    let key = || ClusterKey::of([7; 32]);
+    let (a, b) = (node_with("a", key(), resting()), node_with("b", key(), resting()));
+    assert_eq!(a.links.send(b.id, vec![1]), Err(SendError::NotLinked), "where b is, is not known");
+    a.knows(&b);
+    b.knows(&a);
+    for round in 0..5 {
+        for part in 0..3 {
+            a.links.send(b.id, vec![round, part]).unwrap();
+        }
+        assert_eq!((a.up(), b.up()), ("b".to_owned(), "a".to_owned()), "round {round}");
+        for part in 0..3 {
+            assert_eq!(b.message(), [round, part]);
+        }
+        b.send(&a, &[9, round]);
+        assert_eq!(a.message(), [9, round]);
+        for node in [&a, &b] {
+            let event = node.event();
+            assert!(matches!(event, LinkEvent::Rested(_)), "round {round}: {event:?}");
+        }
+    }
+    drop(b);
+    a.links.send(node_id("b"), vec![1]).unwrap();
+    assert!(matches!(a.event(), LinkEvent::Unreached(id) if id == node_id("b")));
+}
+
+/// Both send again and again just when links are let go: nothing is lost, and nothing is told twice.
+#[test]
+fn what_is_sent_while_a_link_is_let_go_arrives() {
+    let key = || ClusterKey::of([7; 32]);
+    let brief = || LinkOptions {
+        heartbeat: Duration::from_millis(5),
+        rest_after: Duration::from_millis(10),
+        ..options()
+    };
+    let (a, b) = (node_with("a", key(), brief()), node_with("b", key(), brief()));
+    a.knows(&b);
+    b.knows(&a);
+    let mut pause = Duration::from_millis(8);
+    for number in 0..200_u8 {
+        a.links.send(b.id, vec![1, number]).unwrap();
+        std::thread::sleep(pause);
+        b.links.send(a.id, vec![2, number]).unwrap();
+        std::thread::sleep(pause);
+        pause = Duration::from_micros(8_000 + 41 * u64::from(number) % 6_000);
+    }
+    let heard = |node: &Node| {
+        let mut heard = Vec::new();
+        let all = || {
+            let messages = node.events.try_iter().filter_map(|event| match event {
+                LinkEvent::Message { bytes, .. } => Some(bytes[1]),
+                _ => None,
+            });
+            heard.extend(messages);
+            heard.len() == 200
+        };
+        until(all, "all messages");
+        heard.sort_unstable();
+        heard
+    };
+    let all: Vec<u8> = (0..200).collect();
+    assert!(heard(&a) == all && heard(&b) == all);
+}
+
 #[test]
 fn two_that_dial_at_once_get_one_link() {
     for round in 0..20_u8 {

@@ -65,8 +65,8 @@ fn another_version_is_told_so_on_both_sides() {
     let old = LinkOptions { version: 0, ..options() };
     let (a, b) = (node_with("a", ClusterKey::of([7; 32]), old), node("b"));
     a.links.dial(&b.address);
-    assert_says(&b, "this node refuses `127.0.0.1`: versions 3 and 0 do not understand each other");
-    assert_says(&a, "refuses this node: versions 0 and 3 do not understand each other");
+    assert_says(&b, "this node refuses `127.0.0.1`: versions 4 and 0 do not understand each other");
+    assert_says(&a, "refuses this node: versions 0 and 4 do not understand each other");
 }
 
 #[test]
