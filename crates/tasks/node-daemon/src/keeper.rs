@@ -22,6 +22,7 @@ mod held;
 mod host_list;
 mod leftovers;
 mod memory;
+mod memory_group;
 mod pending_starts;
 mod place;
 mod placeholders;

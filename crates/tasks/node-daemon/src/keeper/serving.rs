@@ -13,10 +13,11 @@ use super::connection::{DaemonConnection, watch};
 use super::guard::Guard;
 use super::held::HeldEnds;
 use super::leftovers::{Whose, kill_marked};
+use super::memory::MemoryWatch;
 use super::pending_starts::PendingStarts;
 use super::protocol::{KeeperCommand, KeeperReport, StartAttempt, VERSION};
 use super::starting::WhyNot;
-use super::tasks::{MEMORY_EVERY_MS, RunningTask, end_large, never_ran, news_of};
+use super::tasks::{RunningTask, never_ran, news_of};
 use super::{KeeperError, KeeperOptions, boot_now, held, host_list, place, reap, starting};
 use node_core::interface::{Attempt, AttemptEnd, Moment};
 
@@ -66,7 +67,7 @@ struct Keeper {
     held: HeldEnds,
     idle_since: Instant,
     leaving: bool,
-    memory_seen: Moment,
+    memory: MemoryWatch,
     buffer: Vec<u8>,
 }
 
@@ -104,7 +105,7 @@ impl Keeper {
             held,
             idle_since: Instant::now(),
             leaving: false,
-            memory_seen: Moment(0),
+            memory: MemoryWatch::new(),
             buffer: vec![0; 1 << 16],
         })
     }
@@ -148,8 +149,7 @@ impl Keeper {
     fn wait(&self) -> Duration {
         let now = boot_now();
         let deadlines = self.tasks.values().filter_map(RunningTask::deadline);
-        let watches = self.tasks.values().any(RunningTask::has_memory_limit);
-        let memory = watches.then(|| self.memory_seen.plus_ms(MEMORY_EVERY_MS));
+        let memory = self.memory.due(self.tasks.values());
         let next = deadlines.chain(self.pending_starts.deadline()).chain(memory).min();
         let next = next.map_or(WAIT_MAX, |next| {
             // A millisecond more than needed: waiting rounds down, and then the loop would spin.
@@ -269,23 +269,27 @@ impl Keeper {
         if self.pids.contains_key(&attempt) || self.held.holds(&attempt) {
             return;
         }
+        let group = self.memory.group(start);
         let started = if self.options.n_tasks_max <= self.n_known() {
             Err(WhyNot::NoRoom("the keeper holds as many tasks as it may".to_owned()))
         } else {
-            starting::start(start, &self.options.state, &self.run)
+            starting::start(start, &self.options.state, &self.run, group.as_ref())
         };
         match started {
             Ok(started) => {
                 let pid = started.pid;
-                let task = RunningTask::new(start, started, boot_now());
+                let mut task = RunningTask::new(start, started, boot_now());
+                task.memory_group = group;
                 self.watch_streams(pid, &task);
                 self.pids.insert(attempt, pid);
                 self.tasks.insert(pid, task);
             }
             Err(WhyNot::Impossible(why)) => {
+                self.memory.drop_group(group);
                 self.held.push(never_ran(attempt, AttemptEnd::NotStarted(why)));
             }
             Err(WhyNot::NoRoom(why)) => {
+                self.memory.drop_group(group);
                 self.held.push(never_ran(attempt, AttemptEnd::NoRoom(why)));
             }
         }
@@ -325,7 +329,7 @@ impl Keeper {
                 task.signal(Signal::KILL);
             }
             let Some(end) = reap::reap(pid) else { continue };
-            let Some(task) = task else {
+            let Some(mut task) = task else {
                 self.on_other_end(pid);
                 continue;
             };
@@ -336,6 +340,7 @@ impl Keeper {
             }
             self.pids.remove(&attempt);
             host_list::remove(&self.options.state, &task.name, &task.running);
+            self.memory.end(&mut task);
             self.held.push(task.finish(end, &mut self.buffer));
             self.idle_since = Instant::now();
         }
@@ -351,23 +356,12 @@ impl Keeper {
     }
 
     fn enforce(&mut self, now: Moment) {
-        self.watch_memory(now);
+        self.memory.look(&mut self.tasks, now, self.options.grace);
         for task in self.tasks.values_mut() {
             if task.deadline().is_some_and(|deadline| deadline <= now) {
                 task.enforce(now, self.options.grace);
             }
         }
-    }
-
-    /// Ends tasks that use more memory than they had asked for.
-    fn watch_memory(&mut self, now: Moment) {
-        if now.ms_since(self.memory_seen) < MEMORY_EVERY_MS
-            || !self.tasks.values().any(RunningTask::has_memory_limit)
-        {
-            return;
-        }
-        self.memory_seen = now;
-        end_large(self.tasks.values_mut(), now, self.options.grace);
     }
 
     fn tell(&mut self) {

@@ -1,7 +1,8 @@
 //! Starts the process of a task.
 //!
 //! The standard library can use `posix_spawn` here, which does not copy the keeper's memory: the program's name has
-//! a slash, and no code runs between fork and exec.
+//! a slash, and no code runs between fork and exec, except where a task has a group of its own.
+#![expect(unsafe_code, reason = "what runs between fork and exec has no safe form")]
 
 use std::fs::File;
 use std::io::{ErrorKind, PipeReader};
@@ -16,6 +17,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::host_list::{HostList, SLURM};
 use super::leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK};
+use super::memory_group::MemoryGroup;
 use super::protocol::{Destination, StartAttempt};
 
 /// Search path for programs when the task's environment has no `PATH`.
@@ -43,7 +45,12 @@ pub(super) enum WhyNot {
 }
 
 /// Starts a task in a process group of its own.
-pub(super) fn start(task: &StartAttempt, state: &Path, run: &str) -> Result<Started, WhyNot> {
+pub(super) fn start(
+    task: &StartAttempt,
+    state: &Path,
+    run: &str,
+    group: Option<&MemoryGroup>,
+) -> Result<Started, WhyNot> {
     let program = program(task)?;
     let mut command = Command::new(&program);
     command
@@ -69,9 +76,23 @@ pub(super) fn start(task: &StartAttempt, state: &Path, run: &str) -> Result<Star
         command.envs(hosts.write(task, state).map_err(no_file)?);
     }
     let streams = connect(&mut command, task)?;
+    if let Some(door) = group.and_then(MemoryGroup::door) {
+        enter(&mut command, door);
+    }
     let child = on_cores(&task.allocation.cores, || command.spawn());
     let child = child.map_err(|error| why_not(task, &program, &error))?;
     Ok(Started { pid: Pid::from_child(&child), streams })
+}
+
+/// Lets the process join its group before the program runs: what it starts would be outside otherwise.
+fn enter(command: &mut Command, door: File) {
+    let join = move || {
+        // Zero stands for the writer. Without the group, the task's memory is only watched.
+        rustix::io::write(&door, b"0").ok();
+        Ok(())
+    };
+    // SAFETY: between fork and exec this does nothing but one system call, on a file that is open.
+    unsafe { command.pre_exec(join) };
 }
 
 /// Variables that tell a task what it was given of the node, where that is more than a core, any one.

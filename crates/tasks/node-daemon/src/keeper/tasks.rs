@@ -1,6 +1,6 @@
 //! Running attempt: its process, its output so far, and the time when it has to end.
 
-use super::memory::ProcessTree;
+use super::memory_group::MemoryGroup;
 use super::protocol::{Destination, StartAttempt};
 use super::starting::{Started, output_files};
 use node_core::interface::{Attempt, AttemptEnd, EndedAttempt, Killed, Moment, RunningAttempt};
@@ -15,8 +15,6 @@ use task_api::{Output, OutputText, StreamNews, Usage};
 
 /// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;
-/// Time between two looks at the memory of tasks that have asked for some, in ms.
-pub(super) const MEMORY_EVERY_MS: u64 = 250;
 
 /// Running attempt.
 #[derive(Debug)]
@@ -29,12 +27,14 @@ pub(super) struct RunningTask {
     /// Moment at which it has run for as long as it may.
     limit: Option<Moment>,
     /// Most memory of its processes that was seen, in KiB; 0 where nobody looks.
-    memory_max_kib: u64,
+    pub(super) memory_max_kib: u64,
+    /// Control group that bounds its memory.
+    pub(super) memory_group: Option<MemoryGroup>,
     /// Reason for which it is being ended.
     pub(super) killed: Option<Killed>,
     /// Moment at which it is killed after it was asked to end.
     kill_at: Option<Moment>,
-    pid: Pid,
+    pub(super) pid: Pid,
     started: Instant,
     streams: [Option<Stream>; 2],
     /// Files that receive the output instead.
@@ -64,6 +64,7 @@ impl RunningTask {
             until: start.until,
             limit: start.time_limit_ms.map(|ms| now.plus_ms(ms)),
             memory_max_kib: 0,
+            memory_group: None,
             killed: None,
             kill_at: None,
             pid: started.pid,
@@ -149,16 +150,9 @@ impl RunningTask {
         self.signal(Signal::KILL);
     }
 
-    /// Returns whether its memory is watched.
-    pub(super) fn has_memory_limit(&self) -> bool {
-        0 < self.running.allocation.memory_bytes
-    }
-
-    /// Notes what its processes hold now; returns whether that is more than it had asked for.
-    fn note_memory(&mut self, tree: &ProcessTree) -> bool {
-        let kib = tree.private_kib(self.pid);
-        self.memory_max_kib = self.memory_max_kib.max(kib);
-        self.running.allocation.memory_bytes < kib.saturating_mul(1024)
+    /// Returns whether the system has ended one of its processes for want of memory.
+    pub(super) fn was_short_of_memory(&self) -> bool {
+        self.memory_group.as_ref().is_some_and(MemoryGroup::was_short)
     }
 
     /// Report of a task that has ended.
@@ -217,20 +211,6 @@ fn file_news(path: &Path, known: u64, n_bytes_max: usize) -> io::Result<StreamNe
     bytes.truncate(n_bytes);
     let n_bytes = file.metadata()?.len();
     Ok(StreamNews { from: known, text: OutputText(bytes), n_bytes })
-}
-
-/// Ends tasks that hold more memory than they had asked for.
-pub(super) fn end_large<'a>(
-    tasks: impl Iterator<Item = &'a mut RunningTask>,
-    now: Moment,
-    grace: Duration,
-) {
-    let tree = ProcessTree::read();
-    for task in tasks.filter(|task| task.has_memory_limit()) {
-        if task.note_memory(&tree) {
-            task.end(Killed::MemoryLimit, now, grace);
-        }
-    }
 }
 
 /// Report of an attempt that never ran.

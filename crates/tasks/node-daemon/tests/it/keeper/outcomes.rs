@@ -116,6 +116,26 @@ fn a_task_that_takes_too_much_time_or_memory_is_ended() {
     assert!(32 << 10 < ended.usage.memory_max_kib, "{:?}", ended.usage);
 }
 
+/// What processes share does not count as memory of their own: only a control group bounds it.
+#[test]
+fn shared_memory_is_bounded_where_control_groups_can_be_made() {
+    let rig = Rig::new();
+    let script = "python3 -c 'import mmap, time; block = mmap.mmap(-1, 96 << 20); block.write(bytes(96 << 20)); time.sleep(0.6)'";
+    rig.send(start(1, &["sh", "-c", script], |it, _| {
+        it.demand.variants = vec![Resources { memory_bytes: 48 << 20, ..Resources::default() }];
+    }));
+    let ended = rig.ended(1).remove(0);
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let can_be_made = groups.lines().any(|line| line.contains(":memory:"))
+        && rustix::process::geteuid().is_root();
+    if can_be_made {
+        assert_eq!(ended.end, AttemptEnd::Killed(node_core::interface::Killed::MemoryLimit));
+    } else {
+        eprintln!("SKIPPED: no control group of memory can be made here; the task is only watched");
+        assert_eq!(ended.end, AttemptEnd::Exit(0));
+    }
+}
+
 #[test]
 fn what_a_task_has_used_is_counted() {
     let rig = Rig::new();
