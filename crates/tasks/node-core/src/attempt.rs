@@ -167,6 +167,11 @@ impl Work {
         Self { title, words, around, terms: None, demand: None, class: None }
     }
 
+    /// Priority of its tasks.
+    pub fn priority(&self) -> i32 {
+        self.terms.as_ref().map_or(0, |terms| terms.schedule.priority)
+    }
+
     /// The same work with these terms, and what they ask of a node.
     pub fn with_terms(self, terms: Option<Arc<SubmissionTerms>>) -> Self {
         let demand = terms.as_ref().map(|terms| terms.demand.clone());

@@ -30,4 +30,5 @@ pub use scenario::{
     Arrivals, Detection, Durations, Entries, N_NODES_MAX, N_TASKS_MAX, NodeNetwork, NodeOutage,
     Scenario, ScenarioError, TracedTask,
 };
+pub(crate) use tasks::nanoseconds;
 pub use trace::{Trace, TraceError};

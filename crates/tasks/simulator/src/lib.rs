@@ -2,10 +2,11 @@
 //!
 //! # Invariants
 //! - Pure (I1): time is a number, and randomness comes from a seed.
-//! - No rule is implemented again here.
+//! - No rule is implemented again here: jobs run the whole core of a node.
 //!
 //! # Not here
 //! Rules (`balancing-policies`, `chunking`), options and pictures (`cli`).
 
 pub mod balance;
 pub mod chunking;
+pub mod jobs;

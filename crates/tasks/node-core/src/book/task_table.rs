@@ -138,11 +138,16 @@ impl TaskTable {
     pub(super) fn next_queued(&mut self, fits: &impl Fn(Option<&Demand>) -> bool) -> Option<u64> {
         let (tasks, n_active) = (&self.tasks, &self.n_active);
         let is_queued = |number: u64| tasks.get(&number).is_some_and(Task::is_queued);
-        let is_full = |first: u64| {
-            let n_active = n_active.get(&first).copied().unwrap_or(0);
-            0 < n_active && n_at_once_max(tasks, first).is_some_and(|max| max <= n_active)
+        self.queue.next(&is_queued, fits, &|first| is_full(tasks, n_active, first))
+    }
+
+    /// Returns whether a task waits for nothing but room.
+    pub fn may_start(&self, number: u64) -> bool {
+        let Some(task) = self.tasks.get(&number).filter(|task| task.is_queued()) else {
+            return false;
         };
-        self.queue.next(&is_queued, fits, &is_full)
+        let first = task.work.terms.as_ref().map_or(number, |terms| terms.first);
+        !is_full(&self.tasks, &self.n_active, first)
     }
 
     /// Adds tasks with consecutive numbers, behind all others in the queue.
@@ -339,6 +344,12 @@ fn learn((expectations, queue): (&mut Expectations, &mut Queue), work: &Work, ra
         expectations.tell(work);
         queue.moved(&from, &Place::of(work, expectations.in_queue(work)));
     }
+}
+
+/// Returns whether no further task of the submission with this first number may be given out.
+fn is_full(tasks: &BTreeMap<u64, Task>, n_active: &HashMap<u64, u64>, first: u64) -> bool {
+    let n_active = n_active.get(&first).copied().unwrap_or(0);
+    0 < n_active && n_at_once_max(tasks, first).is_some_and(|max| max <= n_active)
 }
 
 /// Most tasks of a submission that may be given out at once, if one of the tasks still tells.

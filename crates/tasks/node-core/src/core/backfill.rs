@@ -5,7 +5,7 @@
 //! end before it could start still pass (EASY backfilling; Lifka, 1995). So no task is passed for ever.
 
 use balancing_policies::Moment;
-use task_api::{Demand, Resources};
+use task_api::{Demand, Resources, TaskState};
 
 use super::Roles;
 use super::node::Node;
@@ -28,7 +28,8 @@ impl Backfill {
     /// Returns whether the node keeps room for a task that was passed too often.
     pub(super) fn keeps_room(&self, node: &Node) -> bool {
         let n_cores = u64::from(node.processes.pool.capacity().cpus.max(1));
-        self.passed.is_some_and(|passed| n_cores <= passed.n_cores)
+        let waits = |number| node.book.tasks().may_start(number) || is_offered(node, number);
+        self.passed.is_some_and(|passed| n_cores <= passed.n_cores && waits(passed.number))
     }
 
     /// Number of the task to start, which fits.
@@ -38,25 +39,45 @@ impl Backfill {
             self.passed = None;
             return None;
         };
+        // The order may change while a task waits for room: it stays the one that was passed until it starts, somewhere.
+        let first = self.still_passed(node, head).unwrap_or(head);
         let pool = &node.processes.pool;
-        if pool.fits(demand_of(node, head), n_slots) {
-            self.passed = self.passed.filter(|passed| passed.number != head);
-            return Some(head);
+        if pool.fits(demand_of(node, first), n_slots) {
+            self.passed = self.passed.filter(|passed| passed.number != first);
+            return Some(first);
         }
-        if self.passed.is_none_or(|passed| passed.number != head) {
-            self.passed = Some(Passed { number: head, n_cores: 0 });
+        if self.passed.is_none_or(|it| it.number != first && !is_offered(node, it.number)) {
+            self.passed = Some(Passed { number: first, n_cores: 0 });
         }
-        let pool = &node.processes.pool;
         let next = node.book.next_queued(|demand| pool.fits(demand, n_slots))?;
-        let demand = node.book.task(next).and_then(|task| task.work.demand.as_deref());
-        if self.keeps_room(node) {
+        if self.keeps_room(node) && !is_before(node, next, first) {
             let ends = now.plus_ms(lasts_ms(node, next)?);
-            return (ends <= room_at(node, demand_of(node, head))?).then_some(next);
+            return (ends <= room_at(node, demand_of(node, first))?).then_some(next);
         }
-        let n_cores = demand.map_or(1, |demand| demand.cpus_min().max(1).into());
+        let n_cores = demand_of(node, next).map_or(1, |demand| demand.cpus_min().max(1).into());
+        // A task that is offered to another node may come back, and was passed all the same.
         self.passed.iter_mut().for_each(|passed| passed.n_cores += n_cores);
         Some(next)
     }
+
+    /// The task that others have passed, if it still waits, could be started, and has no lower priority than the next one.
+    fn still_passed(&self, node: &Node, head: u64) -> Option<u64> {
+        let number = self.passed.filter(|passed| 0 < passed.n_cores)?.number;
+        let could_start = node.book.tasks().may_start(number)
+            && node.processes.pool.could_fit(demand_of(node, number));
+        (could_start && !is_before(node, head, number)).then_some(number)
+    }
+}
+
+/// Returns whether a task is offered to another node, which has not answered.
+fn is_offered(node: &Node, number: u64) -> bool {
+    node.book.task(number).is_some_and(|task| task.state == TaskState::Offered)
+}
+
+/// Returns whether a task has a higher priority than another one.
+fn is_before(node: &Node, number: u64, other: u64) -> bool {
+    let priority = |number| node.book.task(number).map_or(0, |task| task.work.priority());
+    priority(other) < priority(number)
 }
 
 impl Roles {

@@ -30,7 +30,8 @@ impl Tasks {
             return Some((arrival_ns, SimulatedTask { work_s: task.work_s, arrival_ns, home }));
         }
         let arrival_ns = nanoseconds(self.next_s);
-        let task = SimulatedTask { work_s: self.work_s(scenario.durations), arrival_ns, home };
+        let work_s = scenario.durations.draw(&mut self.random);
+        let task = SimulatedTask { work_s, arrival_ns, home };
         self.n_arrived += 1;
         self.next_s = match scenario.arrivals {
             Arrivals::Every { gap_s } => self.n_arrived as f64 * gap_s,
@@ -38,21 +39,22 @@ impl Tasks {
         };
         Some((arrival_ns, task))
     }
+}
 
-    fn work_s(&mut self, durations: Durations) -> f64 {
-        match durations {
-            Durations::Constant { task_s } => task_s,
-            Durations::Exponential { mean_s } => mean_s * self.random.exponential(),
-            Durations::Lognormal { median_s, sigma } => {
-                median_s * (sigma * self.random.normal()).exp()
-            }
-            Durations::Uniform { low_s, high_s } => low_s + (high_s - low_s) * self.random.share(),
+impl Durations {
+    /// Draws a duration, in s.
+    pub(crate) fn draw(self, random: &mut Random) -> f64 {
+        match self {
+            Self::Constant { task_s } => task_s,
+            Self::Exponential { mean_s } => mean_s * random.exponential(),
+            Self::Lognormal { median_s, sigma } => median_s * (sigma * random.normal()).exp(),
+            Self::Uniform { low_s, high_s } => low_s + (high_s - low_s) * random.share(),
         }
     }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a scenario's times are checked")]
 #[expect(clippy::cast_sign_loss, reason = "a scenario's times are checked")]
-pub(super) fn nanoseconds(seconds: f64) -> u64 {
+pub(crate) fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }

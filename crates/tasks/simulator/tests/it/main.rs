@@ -2,4 +2,5 @@
 
 mod balance;
 mod figures;
+mod jobs;
 mod laws;

@@ -7,9 +7,9 @@ use fuzz::{FuzzTarget, Mutations, TARGETS};
 use std::path::{Path, PathBuf};
 
 /// Number of mutations tried for each target: some seconds in all.
-const N_MUTATIONS: usize = 1_500;
+const N_MUTATIONS: usize = 500;
 /// Number of prefixes tried for each seed: all of a short one.
-const N_BEGINNINGS: usize = 500;
+const N_BEGINNINGS: usize = 200;
 
 #[test]
 fn every_target_stands_its_seeds_and_what_becomes_of_them() {
