@@ -2,6 +2,7 @@
 
 mod balance;
 mod chunking;
+mod jobs;
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ pub(crate) struct Options {
 enum What {
     Balance(Box<balance::BalanceOptions>),
     Chunking(chunking::ChunkingOptions),
+    Jobs(jobs::JobsOptions),
 }
 
 /// Simulates and shows the results.
@@ -27,5 +29,6 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     match &options.what {
         What::Balance(options) => balance::balance(options),
         What::Chunking(options) => chunking::chunking(options),
+        What::Jobs(options) => jobs::jobs(options),
     }
 }

@@ -8,13 +8,15 @@ use crate::requests::{Daemon, unexpected};
 use crate::submit::{environment, folder_text};
 use crate::submitted::Afterwards;
 use crate::wait_options::WaitOptions;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use entries::{JobFile, TaskEntry};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use task_api::{ClientRequest, DaemonAnswer, Dependency, N_SUBMIT_MAX, Submission, TaskRange};
+use task_api::{
+    ClientRequest, DaemonAnswer, Dependency, DependencyKind, N_SUBMIT_MAX, Submission, TaskRange,
+};
 use user_io::exit::BadOption;
 use user_io::terminal::Terminal;
 
@@ -23,6 +25,7 @@ Examples:
   sintonia submit-file pipeline.toml
   sintonia submit-file pipeline.toml --wait
   sintonia submit-file --check pipeline.toml              only says whether it can be submitted
+  sintonia simulate jobs pipeline.toml --nodes 4 --cores 16      says how long it will take
   make-graph | sintonia submit-file - --json | jq -r .solve
 
 A job file, in TOML or JSON:
@@ -63,6 +66,48 @@ pub struct Options {
     wait: WaitOptions,
     #[command(flatten)]
     node: NodeOption,
+}
+
+/// Tasks of a job file that wait only for each other.
+#[derive(Clone, Debug)]
+pub struct GraphEntry {
+    /// Its `id`, or its place in the file.
+    pub name: String,
+    /// What is submitted; what it waits for is in `after`.
+    pub submission: Submission,
+    /// Places of entries before it that it waits for, what has to become of them, and whether each task waits just for the
+    /// one at the same place.
+    pub after: Vec<(usize, DependencyKind, bool)>,
+}
+
+/// Reads the entries of a job file, in an order in which each comes behind all that it waits for.
+pub fn graph(path: &Path) -> anyhow::Result<Vec<GraphEntry>> {
+    let (text, folder) = read(path).context(BadOption)?;
+    let file = JobFile::parse(&text, path).context(BadOption)?;
+    let order = file.order(&text, path).context(BadOption)?;
+    let base = Submission { folder: folder_text(&folder)?, ..Submission::default() };
+    let places = order
+        .iter()
+        .enumerate()
+        .filter_map(|(place, idx)| Some((file.task[*idx].id.as_deref()?, place)));
+    let places = places.collect::<BTreeMap<_, _>>();
+    let entry = |&idx: &usize| -> anyhow::Result<GraphEntry> {
+        let entry = &file.task[idx];
+        let told = || place::told(&text, path, entry.id.as_deref());
+        let submission = file.submission(entry, &base).with_context(told)?;
+        submission.check().with_context(told)?;
+        let after = entry.waits_for().map(|(name, when, is_each)| match places.get(name) {
+            Some(place) => Ok((*place, when, is_each)),
+            None => Err(anyhow!("it waits for `{name}`, which is not in the file")),
+        });
+        let after = after.collect::<Result<Vec<_>, _>>().with_context(told)?;
+        Ok(GraphEntry { name: name_of(idx, entry), submission, after })
+    };
+    order.iter().map(entry).collect::<anyhow::Result<Vec<_>>>().context(BadOption)
+}
+
+fn name_of(idx: usize, entry: &TaskEntry) -> String {
+    entry.id.clone().unwrap_or_else(|| format!("task {}", idx + 1))
 }
 
 /// Submits the tasks, and waits if that is asked for.
@@ -193,13 +238,9 @@ fn print_names(
     submitted: &Submitted<'_>,
     afterwards: Afterwards<'_>,
 ) -> anyhow::Result<()> {
-    let name = |idx: usize, entry: &TaskEntry| match &entry.id {
-        Some(id) => id.clone(),
-        None => format!("task {}", idx + 1),
-    };
     let names = file.task.iter().enumerate().filter_map(|(idx, entry)| {
         let tasks = submitted.0.iter().find(|(other, _)| std::ptr::eq(*other, entry))?;
-        Some((name(idx, entry), tasks.1.clone()))
+        Some((name_of(idx, entry), tasks.1.clone()))
     });
     if afterwards.json {
         let names = names.map(|(name, tasks)| (name, serde_json::json!(tasks)));

@@ -42,7 +42,8 @@ A scenario file has options as keys, without the dashes: `nodes = 64`, `cores = 
 What stands on the command line counts more.
 
 Without options: 8 nodes of one core, a task of 19.8 s each second at node 0, 160 in all. `ratio` is the ideal time, all \
-work shared by all cores without a gap, over the actual one; `efficiency` is accepted / (messages * tasks) * ratio. Messages \
+work shared by all cores without a gap, over the actual one; `of central` that of a central queue, which is asked over the \
+same network and loses no message; `efficiency` is accepted / (messages * tasks) * ratio. Messages \
 are counted until the last task has begun: those that report or request states, or ask for tasks where there is \
 room; `messages_all` counts answers too. Nodes of clusters that only look what runs every so often, as those of the published \
 tables, have `--detection measured`.";
@@ -158,6 +159,7 @@ fn object(Row { policy, outcome }: &Row, central: Central) -> Value {
         "t_dist_s": outcome.t_dist_s,
         "t_central_s": central.free_s,
         "t_central_asked_s": central.asked_s,
+        "of_central": central.asked_s / outcome.t_exec_s,
         "messages": outcome.messages,
         "messages_all": outcome.messages_all,
         "accepted": outcome.counts.accepted,
@@ -236,6 +238,7 @@ fn table(scenario: &Scenario, rows: &[Row], central: Central) -> String {
     let table = Table::new(&sorted)
         .left("POLICY", |row| row.policy.to_string())
         .right("RATIO", |row| format!("{:.3}", row.outcome.ratio()))
+        .right("OF CENTRAL", |row| format!("{:.3}", central.asked_s / row.outcome.t_exec_s))
         .right("EXECUTED", |row| format!("{:.1} s", row.outcome.t_exec_s))
         .right("DEALT", |row| format!("{:.1} s", row.outcome.t_dist_s))
         .right("MESSAGES", |row| row.outcome.messages.to_string())

@@ -16,6 +16,7 @@ fn every_subcommand_explains_itself() {
         "node key",
         "simulate balance",
         "simulate chunking",
+        "simulate jobs",
     ];
     for words in subcommands.split(' ').chain(nested).chain([""]) {
         let name = if words.is_empty() { "sintonia".to_owned() } else { words.replace(' ', "-") };

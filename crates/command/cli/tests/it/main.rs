@@ -22,6 +22,7 @@ mod resize;
 mod run;
 mod simulate;
 mod simulate_balance;
+mod simulate_jobs;
 mod sintonia;
 mod slurm_policy;
 mod tuned;
