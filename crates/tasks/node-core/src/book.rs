@@ -41,7 +41,7 @@ pub use record::{ArchivedRange, EndRecord, JournalRecord, OutcomeKind, Retry};
 pub use rerun::RerunTasks;
 use shared::Shared;
 pub use task::Task;
-pub use task_table::TaskTable;
+pub use task_table::{TaskTable, waits_for_room};
 
 /// Bounds of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -50,7 +50,7 @@ use balancing_policies::{Balance, NodeLoad};
 use gathering::Gathering;
 use history::NodeHistory;
 use holding::{Holding, N_RESULTS_MAX, Offered};
-use idle::SWEEP_MS;
+use idle::{SWEEP_MS, sweep_ms};
 use leading::Leading;
 use lending::{Lending, Renewal};
 pub use node::CoreOptions;
@@ -210,7 +210,7 @@ impl Roles {
     }
 
     fn sweep(&mut self, turn: &mut Turn<'_>) {
-        turn.out.timer(CoreTimer::Sweep, turn.now.moment.plus_ms(self.sweep_ms(turn)));
+        turn.out.timer(CoreTimer::Sweep, turn.now.moment.plus_ms(sweep_ms(self, turn)));
         for result in self.lending.sweep(turn) {
             self.balance_offer(result, turn);
         }

@@ -23,6 +23,7 @@ mod message_stream;
 mod reaching;
 mod remote_client;
 mod table;
+mod unlinked;
 
 use channel::{AcceptedConnection, Acceptor, DeadlineStream, StrangerLimits, Unauthenticated};
 pub use error::{LinkError, Refusal, SendError};
@@ -192,7 +193,7 @@ impl Links {
 
     /// Sets the nodes to which a link is made when one is needed. Their names belong to them.
     pub fn know(&self, nodes: HashMap<NodeId, Hello>) {
-        self.common.with_reaching(|it| it.know(nodes));
+        self.common.with_unlinked(|it| it.know(nodes));
     }
 
     /// Node that was last met at an address that was dialed; also this node itself.

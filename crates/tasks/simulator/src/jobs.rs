@@ -17,6 +17,7 @@ mod world;
 
 use crate::balance::Durations;
 use balancing_policies::Policy;
+use random::Random;
 use task_api::{DependencyKind, Resources, Submission};
 
 pub use results::{EntryResults, JobResults, NodeResults, TaskRun};
@@ -126,7 +127,7 @@ pub fn simulate_jobs(
     report: &mut dyn FnMut(JobProgress),
 ) -> Result<JobResults, JobScenarioError> {
     scenario.check()?;
-    let mut world = world::World::new(scenario);
+    let mut world = world::JobWorld::new(scenario);
     world.submit()?;
     world.run(report);
     Ok(world.results())
@@ -136,6 +137,12 @@ impl JobScenario {
     /// Number of tasks.
     pub fn n_tasks(&self) -> u64 {
         self.entries.iter().map(|entry| entry.submission.n_tasks()).sum()
+    }
+
+    /// Duration of a task on a core of speed 1, in s, by its number: the same whatever runs before.
+    fn work_s(&self, entry: usize, number: u64) -> f64 {
+        let seed = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.entries[entry].durations.draw(&mut Random::new(seed))
     }
 
     fn check(&self) -> Result<(), JobScenarioError> {
@@ -159,4 +166,9 @@ impl JobScenario {
         }
         Ok(())
     }
+}
+
+/// Name of a node.
+fn node_name(idx: usize) -> String {
+    format!("n{idx}")
 }

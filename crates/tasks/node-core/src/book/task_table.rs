@@ -141,15 +141,6 @@ impl TaskTable {
         self.queue.next(&is_queued, fits, &|first| is_full(tasks, n_active, first))
     }
 
-    /// Returns whether a task waits for nothing but room.
-    pub fn may_start(&self, number: u64) -> bool {
-        let Some(task) = self.tasks.get(&number).filter(|task| task.is_queued()) else {
-            return false;
-        };
-        let first = task.work.terms.as_ref().map_or(number, |terms| terms.first);
-        !is_full(&self.tasks, &self.n_active, first)
-    }
-
     /// Adds tasks with consecutive numbers, behind all others in the queue.
     pub(super) fn submit(&mut self, first: u64, tasks: impl Iterator<Item = Task>) {
         let mut next = first;
@@ -344,6 +335,15 @@ fn learn((expectations, queue): (&mut Expectations, &mut Queue), work: &Work, ra
         expectations.tell(work);
         queue.moved(&from, &Place::of(work, expectations.in_queue(work)));
     }
+}
+
+/// Returns whether a task waits for nothing but room.
+pub fn waits_for_room(table: &TaskTable, number: u64) -> bool {
+    let task = table.tasks.get(&number).filter(|task| task.is_queued());
+    task.is_some_and(|task| {
+        let first = task.work.terms.as_ref().map_or(number, |terms| terms.first);
+        !is_full(&table.tasks, &table.n_active, first)
+    })
 }
 
 /// Returns whether no further task of the submission with this first number may be given out.

@@ -10,6 +10,7 @@ use task_api::{Demand, Resources, TaskState};
 use super::Roles;
 use super::node::Node;
 use super::turn::Turn;
+use crate::book::waits_for_room;
 
 /// The task that was passed, if there is one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +29,7 @@ impl Backfill {
     /// Returns whether the node keeps room for a task that was passed too often.
     pub(super) fn keeps_room(&self, node: &Node) -> bool {
         let n_cores = u64::from(node.processes.pool.capacity().cpus.max(1));
-        let waits = |number| node.book.tasks().may_start(number) || is_offered(node, number);
+        let waits = |number| waits_for_room(node.book.tasks(), number) || is_offered(node, number);
         self.passed.is_some_and(|passed| n_cores <= passed.n_cores && waits(passed.number))
     }
 
@@ -63,7 +64,7 @@ impl Backfill {
     /// The task that others have passed, if it still waits, could be started, and has no lower priority than the next one.
     fn still_passed(&self, node: &Node, head: u64) -> Option<u64> {
         let number = self.passed.filter(|passed| 0 < passed.n_cores)?.number;
-        let could_start = node.book.tasks().may_start(number)
+        let could_start = waits_for_room(node.book.tasks(), number)
             && node.processes.pool.could_fit(demand_of(node, number));
         (could_start && !is_before(node, head, number)).then_some(number)
     }

@@ -9,22 +9,19 @@ pub(super) const SWEEP_MS: u64 = 250;
 const SWEEP_IDLE_MS: u64 = 1_000;
 const IDLE_AFTER_MS: u64 = 3_000;
 
-impl Roles {
-    /// Time until the next check, in ms.
-    pub(super) fn sweep_ms(&self, turn: &Turn<'_>) -> u64 {
-        if self.is_idle(turn) { SWEEP_IDLE_MS } else { SWEEP_MS }
-    }
+/// Time until the next check, in ms.
+pub(super) fn sweep_ms(roles: &Roles, turn: &Turn<'_>) -> u64 {
+    if is_idle(roles, turn) { SWEEP_IDLE_MS } else { SWEEP_MS }
+}
 
-    /// Returns whether no task waits or runs here, nothing is kept for another node, and nothing has happened for a
-    /// while.
-    fn is_idle(&self, turn: &Turn<'_>) -> bool {
-        let book = &turn.node.book;
-        let is_empty = book.n_open() == 0 && book.foreign().is_empty();
-        let holds_nothing = self.holding.n_waiting() == 0 && turn.node.processes.n() == 0;
-        is_empty
-            && holds_nothing
-            && self.rooms.are_empty()
-            && self.stopping.is_none()
-            && IDLE_AFTER_MS <= turn.now.moment.ms_since(self.last_event)
-    }
+/// Returns whether no task waits or runs here, nothing is kept for another node, and nothing has happened for a while.
+fn is_idle(roles: &Roles, turn: &Turn<'_>) -> bool {
+    let book = &turn.node.book;
+    let is_empty = book.n_open() == 0 && book.foreign().is_empty();
+    let holds_nothing = roles.holding.n_waiting() == 0 && turn.node.processes.n() == 0;
+    is_empty
+        && holds_nothing
+        && roles.rooms.are_empty()
+        && roles.stopping.is_none()
+        && IDLE_AFTER_MS <= turn.now.moment.ms_since(roles.last_event)
 }

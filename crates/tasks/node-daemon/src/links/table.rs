@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::reaching::Reaching;
+use super::unlinked::UnlinkedNodes;
 use super::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
 use node_core::interface::NodeId;
 
@@ -47,7 +47,7 @@ struct State {
     targets: HashMap<String, u64>,
     /// Node that was last met at an address that was dialed.
     met: HashMap<String, NodeId>,
-    reaching: Reaching,
+    unlinked: UnlinkedNodes,
     n_links_ever: u64,
     n_targets_ever: u64,
     closed: bool,
@@ -120,7 +120,7 @@ impl Common {
             n_queued_bytes: Arc::clone(&n_queued_bytes),
             stream,
         };
-        for message in state.reaching.take(hello.id()) {
+        for message in state.unlinked.take(hello.id()) {
             // All of it fits: the bounds are the same.
             entry.put(message, &self.options).ok();
         }
@@ -160,7 +160,7 @@ impl Common {
         let mut state = lock(&self.state);
         match state.links.get(&to) {
             Some(entry) => entry.put(bytes, &self.options).map(|()| Way::Link),
-            None => state.reaching.hold(to, Some(bytes), &self.options).map(|()| Way::LinkToCome),
+            None => state.unlinked.hold(to, Some(bytes), &self.options).map(|()| Way::LinkToCome),
         }
     }
 
@@ -169,12 +169,12 @@ impl Common {
         let mut state = lock(&self.state);
         if !state.links.contains_key(&node) {
             // A node without an address cannot be reached.
-            state.reaching.hold(node, None, &self.options).ok();
+            state.unlinked.hold(node, None, &self.options).ok();
         }
     }
 
-    pub(super) fn with_reaching<T>(&self, change: impl FnOnce(&mut Reaching) -> T) -> T {
-        change(&mut lock(&self.state).reaching)
+    pub(super) fn with_unlinked<T>(&self, change: impl FnOnce(&mut UnlinkedNodes) -> T) -> T {
+        change(&mut lock(&self.state).unlinked)
     }
 
     /// Drops what waits for a link to a node, and reports that, unless there is a link by now.
@@ -184,7 +184,7 @@ impl Common {
         if state.closed || state.links.contains_key(&node) {
             return;
         }
-        state.reaching.take(node);
+        state.unlinked.take(node);
         drop(state);
         self.tell(LinkEvent::Unreached(node));
     }
@@ -321,7 +321,7 @@ impl Common {
         let deadline = Instant::now() + within;
         let waits = |entry: &Entry| 0 < entry.n_queued_bytes.load(Ordering::Relaxed);
         let any_waits =
-            |state: &State| state.links.values().any(waits) || state.reaching.holds_messages();
+            |state: &State| state.links.values().any(waits) || state.unlinked.holds_messages();
         while any_waits(&lock(&self.state)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -373,7 +373,7 @@ impl State {
         }
         let Some(entry) = self.links.get(&hello.id()) else {
             let is_other = |it: &&Hello| it.name != hello.name || it.address != hello.address;
-            let other = self.reaching.known(hello.id()).filter(is_other);
+            let other = self.unlinked.known(hello.id()).filter(is_other);
             return other.map_or(Ok(()), |other| Err(taken(other)));
         };
         let same_place = entry.hello.name == hello.name && entry.hello.address == hello.address;

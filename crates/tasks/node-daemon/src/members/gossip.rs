@@ -50,14 +50,14 @@ impl Gossip {
 
 /// News that has not been passed on yet.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct UntoldNews {
     records: Vec<NodeRecord>,
     silent: Vec<(NodeId, u64)>,
     due: Option<Instant>,
     random: Random,
 }
 
-impl News {
+impl UntoldNews {
     pub(super) fn new(seed: u64) -> Self {
         Self { records: Vec::new(), silent: Vec::new(), due: None, random: Random::new(seed) }
     }

@@ -4,7 +4,7 @@
 //! one of them after the other, and tries those that another node could not reach. Who does not answer is silent, for this
 //! node, and dialed until it does.
 
-use super::gossip::{Gossip, News};
+use super::gossip::{Gossip, UntoldNews};
 use super::meeting::Meeting;
 use super::{Announced, ClusterEvent, ClusterOptions, OnEvent, Shared};
 use crate::links::{Hello, LinkError, LinkEvent, Links, Refusal};
@@ -55,7 +55,7 @@ pub(super) struct MembershipThread {
     linked: BTreeSet<NodeId>,
     dialed: BTreeSet<String>,
     told: Vec<Member>,
-    news: News,
+    news: UntoldNews,
     /// Nodes that another one could not reach.
     in_doubt: BTreeSet<NodeId>,
     began: Instant,
@@ -99,7 +99,7 @@ impl MembershipThread {
             linked: BTreeSet::new(),
             dialed: BTreeSet::new(),
             told: Vec::new(),
-            news: News::new(seed),
+            news: UntoldNews::new(seed),
             in_doubt: BTreeSet::new(),
             began: now,
             looked: now,

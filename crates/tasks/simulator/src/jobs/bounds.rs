@@ -1,6 +1,5 @@
 //! Times below which no order of the tasks can come.
 
-use super::world::work_s;
 use super::{EntryDependency, JobScenario};
 use task_api::DependencyKind;
 
@@ -16,7 +15,7 @@ pub(super) fn bounds(scenario: &JobScenario) -> [f64; 2] {
         let n_cores = f64::from(demand.cpus_min()) * f64::from(demand.n_nodes());
         let mut tasks = Vec::new();
         for task in 0..entry.submission.n_tasks() {
-            let work_s = work_s(entry.durations, scenario.seed, number);
+            let work_s = scenario.work_s(entries.len(), number);
             number += 1;
             let starts_s = entry
                 .after

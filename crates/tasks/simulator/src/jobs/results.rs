@@ -1,7 +1,7 @@
 //! Results of a simulation of jobs.
 
 use super::bounds::bounds;
-use super::{JobScenario, world};
+use super::{JobScenario, node_name};
 
 /// Outcome of a scenario.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl JobResults {
             let busy_core_s = on.sum::<f64>();
             let all_s = f64::from(node.capacity.cpus) * makespan_s;
             NodeResults {
-                name: world::name(idx),
+                name: node_name(idx),
                 n_tasks: runs.iter().filter(|run| run.nodes[0].0 == idx).count() as u64,
                 busy_core_s,
                 busy_share: if 0.0 < all_s { busy_core_s / all_s } else { 0.0 },

@@ -9,12 +9,11 @@ use node_core::interface::{
     node_id,
 };
 use node_core::{Core, CoreOptions};
-use random::Random;
 use task_api::{ClientRequest, DaemonAnswer, Dependency, Presence, TaskRange};
 
 use super::processes::{Process, Processes, TURN_NS};
 use super::results::{JobResults, TaskRun};
-use super::{JobProgress, JobScenario, JobScenarioError};
+use super::{JobProgress, JobScenario, JobScenarioError, node_name};
 
 /// Events between two reports of progress.
 const N_EVENTS_REPORT: u64 = 1 << 12;
@@ -23,7 +22,7 @@ const STUCK_NS: u64 = 120_000_000_000;
 /// The client that submits.
 const CLIENT: ClientId = ClientId(1);
 
-pub(super) struct World<'a> {
+pub(super) struct JobWorld<'a> {
     scenario: &'a JobScenario,
     nodes: Vec<Node>,
     by_id: HashMap<NodeId, usize>,
@@ -93,9 +92,9 @@ impl Out for Acts {
     fn leave(&mut self) {}
 }
 
-impl<'a> World<'a> {
+impl<'a> JobWorld<'a> {
     pub(super) fn new(scenario: &'a JobScenario) -> Self {
-        let names: Vec<String> = (0..scenario.nodes.len()).map(name).collect();
+        let names: Vec<String> = (0..scenario.nodes.len()).map(node_name).collect();
         let mut world = Self {
             scenario,
             nodes: Vec::new(),
@@ -140,9 +139,9 @@ impl<'a> World<'a> {
     fn members_for(&self, me: usize) -> Vec<Member> {
         let others = self.scenario.nodes.iter().enumerate().filter(|(idx, _)| *idx != me);
         let member = |(idx, node): (usize, &super::JobNode)| Member {
-            id: node_id(&name(idx)),
-            name: name(idx),
-            address: format!("{}:1", name(idx)),
+            id: node_id(&node_name(idx)),
+            name: node_name(idx),
+            address: format!("{}:1", node_name(idx)),
             incarnation: 1,
             presence: Presence::Up,
             n_cores: node.capacity.cpus,
@@ -224,7 +223,7 @@ impl<'a> World<'a> {
     }
 
     fn carry_out(&mut self, idx: usize, acts: Acts) {
-        let from = node_id(&name(idx));
+        let from = node_id(&node_name(idx));
         for (timer, at) in acts.timers {
             self.push(at.0, WorldEvent::Timer(idx, timer));
         }
@@ -269,8 +268,7 @@ impl<'a> World<'a> {
     fn start(&mut self, idx: usize, job: &Job) {
         let number = job.attempt.task.number;
         let entry = self.entry_of(number);
-        let durations = self.scenario.entries[entry].durations;
-        let work_s = work_s(durations, self.scenario.seed, number);
+        let work_s = self.scenario.work_s(entry, number);
         let lasts_ns = crate::balance::nanoseconds(work_s / self.scenario.nodes[idx].speed);
         let limit = job.work.demand.as_deref().and_then(|demand| demand.time_limit_ms);
         let limit_ns = limit.map_or(u64::MAX, |ms| ms.saturating_mul(1_000_000));
@@ -336,14 +334,4 @@ fn firsts(scenario: &JobScenario) -> Vec<u64> {
         first
     };
     scenario.entries.iter().map(first).collect()
-}
-
-/// Name of a node.
-pub(super) fn name(idx: usize) -> String {
-    format!("n{idx}")
-}
-
-/// Duration of a task on a core of speed 1, in s: the same whatever runs before.
-pub(super) fn work_s(durations: crate::balance::Durations, seed: u64, number: u64) -> f64 {
-    durations.draw(&mut Random::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }

@@ -14,7 +14,8 @@ fn entry(name: &str, n_tasks: u64, asks: Resources, task_s: f64) -> JobEntry {
     let submission = Submission {
         command: vec!["true".to_owned()],
         folder: "/".to_owned(),
-        array: (n_tasks != 1).then(|| format!("1-{n_tasks}").parse::<ArrayIndices>().unwrap()),
+        array: (n_tasks != 1)
+            .then(|| format!("1-{n_tasks}").parse::<ArrayIndices>().expect("a range")),
         demand: Demand { variants: vec![asks], ..Demand::default() },
         ..Submission::default()
     };
@@ -38,7 +39,7 @@ fn simulated(nodes: Vec<JobNode>, entries: Vec<JobEntry>) -> JobResults {
         latency_s: 1e-4,
         seed: 1,
     };
-    let results = simulate_jobs(&scenario, &mut |_| ()).unwrap();
+    let results = simulate_jobs(&scenario, &mut |_| ()).expect("a scenario");
     check(&scenario, &results);
     results
 }
