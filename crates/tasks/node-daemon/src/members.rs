@@ -20,6 +20,7 @@ use crate::links::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, Links, 
 use crate::lock;
 use membership_thread::{MembershipEvent, MembershipThread};
 use node_core::interface::{Measurement, Member, NodeId, PeerMessage};
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,6 +112,8 @@ struct Announced {
 
 struct Shared {
     announced: Mutex<Announced>,
+    /// Nodes that the core has been told of.
+    told: Mutex<HashSet<NodeId>>,
     n_dropped: AtomicU64,
     n_damaged: AtomicU64,
 }
@@ -125,6 +128,7 @@ impl Cluster {
         let measurement = options.measurement;
         let shared = Arc::new(Shared {
             announced: Mutex::new(Announced { presence: Presence::Up, measurement }),
+            told: Mutex::default(),
             n_dropped: AtomicU64::new(0),
             n_damaged: AtomicU64::new(0),
         });
@@ -223,7 +227,8 @@ fn advertised(host: &str, port: u16) -> String {
     }
 }
 
-/// Passes messages of the core straight on, and everything that concerns membership to its thread.
+/// Passes messages of the core straight on, and everything that concerns membership to its thread: also messages of a node that
+/// the core has not been told of yet, which would be those of a stranger.
 fn sort(
     events: SyncSender<MembershipEvent>,
     shared: Arc<Shared>,
@@ -232,7 +237,13 @@ fn sort(
     move |event| match event {
         LinkEvent::Message { from, bytes } => match bytes.split_first() {
             Some((&CORE_MESSAGE, bytes)) => match PeerMessage::decode(bytes) {
-                Ok(message) => on_event(ClusterEvent::FromPeer { from, message }),
+                Ok(message) if lock(&shared.told).contains(&from) => {
+                    on_event(ClusterEvent::FromPeer { from, message });
+                }
+                Ok(message) => {
+                    let message = Box::new(message);
+                    events.send(MembershipEvent::Early { from, message }).unwrap_or(());
+                }
                 Err(error) => {
                     if shared.n_damaged.fetch_add(1, Ordering::Relaxed) == 0 {
                         on_event(ClusterEvent::Warning(error.to_string()));

@@ -9,7 +9,7 @@ use super::meeting::Meeting;
 use super::{Announced, ClusterEvent, ClusterOptions, OnEvent, Shared};
 use crate::links::{Hello, LinkError, LinkEvent, Links, Refusal};
 use crate::lock;
-use node_core::interface::{Member, NodeId};
+use node_core::interface::{Member, NodeId, PeerMessage};
 use node_core::membership_table::{MembershipTable, NodeRecord, Participation};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,6 +38,11 @@ pub(super) enum MembershipEvent {
     Gossip {
         from: NodeId,
         gossip: Gossip,
+    },
+    /// A message for the core from a node that it had not been told of.
+    Early {
+        from: NodeId,
+        message: Box<PeerMessage>,
     },
     /// The values that this node announces may have changed.
     Look,
@@ -118,6 +123,12 @@ impl MembershipThread {
             match incoming.recv_timeout(wait) {
                 Ok(MembershipEvent::Link(event)) => self.on_link(event),
                 Ok(MembershipEvent::Gossip { from, gossip }) => self.on_gossip(from, gossip),
+                Ok(MembershipEvent::Early { from, message }) => {
+                    // The link was reported before.
+                    self.tell_core();
+                    let message = *message;
+                    (self.on_event)(ClusterEvent::FromPeer { from, message });
+                }
                 Ok(MembershipEvent::Look) => self.announce(),
                 Ok(MembershipEvent::End(done)) => {
                     self.announce();
@@ -334,7 +345,10 @@ impl MembershipThread {
             self.links
                 .know(self.table.reachable().map(|(node, it)| (node, hello_of(it))).collect());
             self.told.clone_from(&members);
+            let ids = members.iter().map(|member| member.id).collect();
             (self.on_event)(ClusterEvent::Members(members));
+            // From now on their messages go straight to the core, behind this event.
+            *lock(&self.shared.told) = ids;
         }
     }
 }
