@@ -142,7 +142,7 @@ impl Daemons {
         command.arg(words[0]).arg("--node").arg(self.state(node)).args(&words[1..]);
         let output = command.current_dir(self.folder.path()).output().unwrap();
         if !output.status.success() {
-            println!("{words:?} at node {node}: {}", String::from_utf8_lossy(&output.stderr));
+            eprintln!("{words:?} at node {node}: {}", String::from_utf8_lossy(&output.stderr));
         }
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
     }
