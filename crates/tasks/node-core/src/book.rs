@@ -52,11 +52,14 @@ pub struct BookLimits {
     pub n_ended_max: usize,
     /// Most bytes of their output.
     pub output_bytes_max: usize,
+    /// Longest time for which they are kept one by one, in ms; `None` for as long as there is room.
+    pub kept_ms_max: Option<u64>,
 }
 
 impl Default for BookLimits {
     fn default() -> Self {
-        Self { n_open_max: 10_000_000, n_ended_max: 200_000, output_bytes_max: 64 << 20 }
+        let (n_open_max, n_ended_max, output_bytes_max) = (10_000_000, 200_000, 64 << 20);
+        Self { n_open_max, n_ended_max, output_bytes_max, kept_ms_max: None }
     }
 }
 
@@ -347,11 +350,13 @@ impl Book {
         }
     }
 
-    /// Reduces the oldest ended tasks to their outcomes, as long as there are too many and the oldest is not
-    /// `wanted`.
-    pub fn prune(&mut self, wanted: impl Fn(u64) -> bool) {
-        while self.limits.n_ended_max < self.ended.len()
-            && let Some(&number) = self.ended.front()
+    /// Reduces the oldest ended tasks to their outcomes: those that are too many or too old, up to one that is `wanted`.
+    pub fn prune(&mut self, now_ms: u64, wanted: impl Fn(u64) -> bool) {
+        let old_ms = self.limits.kept_ms_max.map_or(0, |ms| now_ms.saturating_sub(ms));
+        let is_old = |task: &Task| task.ended_ms().is_some_and(|ended_ms| ended_ms < old_ms);
+        while let Some(&number) = self.ended.front()
+            && (self.limits.n_ended_max < self.ended.len()
+                || self.tasks.get(number).is_some_and(is_old))
             && !wanted(number)
         {
             self.ended.pop_front();

@@ -206,7 +206,7 @@ impl Roles {
         }
         self.waits.flush(turn);
         let waits = &self.waits;
-        turn.node.book.prune(|number| waits.want(number));
+        turn.node.book.prune(turn.now.unix_ms, |number| waits.want(number));
     }
 
     fn sweep(&mut self, turn: &mut Turn<'_>) {

@@ -116,6 +116,9 @@ pub(super) struct CapacityOptions {
     /// Most bytes that are kept of the output of ended tasks; the oldest output is dropped, and counted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub(super) keep_output: usize,
+    /// Longest time for which ended tasks are kept with their times and output, such as 7d [default: any]
+    #[arg(long, value_name = "TIME", value_parser = time_ms)]
+    pub(super) keep_for: Option<u64>,
 }
 
 /// Ways to measure a core.

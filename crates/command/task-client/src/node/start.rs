@@ -116,6 +116,7 @@ fn daemon_options(
         limits: BookLimits {
             n_ended_max: node.keep_tasks,
             output_bytes_max: node.keep_output,
+            kept_ms_max: node.keep_for,
             ..BookLimits::default()
         },
         network,

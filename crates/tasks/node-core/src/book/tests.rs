@@ -5,9 +5,9 @@ use task_api::{
     ArrayIndices, FailureRules, Output, OutputText, Schedule, Submission, TaskLimits, TaskOutcome,
 };
 
-use super::*;
-
 mod indexes;
+
+use super::*;
 use crate::interface::{ExecContext, SharedWork, SubmissionTerms, TaskKey};
 
 const ME: NodeId = NodeId(1);
@@ -24,8 +24,8 @@ fn submission(n_tasks: u64) -> Submission {
 }
 
 fn book(n_tasks: u64) -> Book {
-    let limits = BookLimits { n_open_max: 1000, n_ended_max: 3, output_bytes_max: 10 };
-    let mut book = Book::new(ME, limits);
+    let limits = BookLimits { n_open_max: 1000, n_ended_max: 3, ..BookLimits::default() };
+    let mut book = Book::new(ME, BookLimits { output_bytes_max: 10, ..limits });
     for record in book.records_of(&submission(n_tasks), 1) {
         book.apply(&record);
     }
@@ -191,9 +191,9 @@ fn a_bounded_number_of_ended_tasks_and_bytes_is_kept() {
     assert!(book.task(1).unwrap().output().unwrap().stdout.0.is_empty());
     assert_eq!(book.task(1).unwrap().output().unwrap().n_dropped_bytes, 4);
     assert_eq!(book.task(5).unwrap().output().unwrap().n_dropped_bytes, 0);
-    book.prune(|number| number == 2);
+    book.prune(9, |number| number == 2);
     assert_eq!(book.tasks_from(0).map(|(number, _)| number).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
-    book.prune(|_| false);
+    book.prune(9, |_| false);
     assert_eq!(book.tasks_from(0).map(|(number, _)| number).collect::<Vec<_>>(), [3, 4, 5, 6]);
 }
 
@@ -207,7 +207,7 @@ fn of_all_that_ended_it_is_known_how() {
         let output = Output { stdout: OutputText(b"123".to_vec()), ..Output::default() };
         book.apply(&JournalRecord::Ended(EndRecord { output, ..end }));
     }
-    book.prune(|_| false);
+    book.prune(9, |_| false);
     let again = written_anew(&mut book);
     for book in [book, again] {
         let past = book.archive().summary((1, u64::MAX), 9, |_| true);

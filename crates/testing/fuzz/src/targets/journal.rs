@@ -32,7 +32,7 @@ fn check(entries: Vec<JournalEntry>) {
             JournalEntry::Hole => book.apply(&JournalRecord::Doubted { first: 1, last: u64::MAX }),
         }
     }
-    book.prune(|_| false);
+    book.prune(9, |_| false);
     let (mut anew, mut encoder) = (Vec::new(), Encoder::new("alpha", 0));
     book.snapshot(|record| encoder.encode(record, &mut anew).expect("it was shorter before"));
     let mut again = Book::new(node_id("alpha"), limits);

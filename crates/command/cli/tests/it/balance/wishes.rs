@@ -90,6 +90,23 @@ fn tasks_get_what_they_ask_for_and_no_more() {
     assert!(table.contains("0/2") && table.contains("license 0/1"), "{table}");
 }
 
+/// A node that is to leave takes only tasks that can end before; what ended long ago is forgotten but for its outcome.
+#[test]
+fn tasks_are_not_started_on_a_node_that_ends_sooner() {
+    let cluster = TestCluster::new();
+    let node = cluster.start("alpha", &["--ends-in", "1h", "--keep-for", "1s"]);
+    node.said(&["submit", "--time-request", "2h", "--", "true"]);
+    let words = ["submit", "--wait", "--time-request", "30m", "--", "echo", "soon"];
+    node.run(&words).check_output(0, "soon\n");
+    let why = node.said(&["explain", "alpha.1"]);
+    assert!(why.contains("it asks for 7200 s, and `alpha` ends sooner"), "{why}");
+    node.said(&["cancel", "alpha.1"]);
+    node.wait("it is forgotten", |node| {
+        node.json(&["nodes", "--json"])[0]["kept"]["n_brief"].as_u64() == Some(2)
+    });
+    assert!(node.said(&["tasks", "alpha.2"]).contains("it ended long ago"));
+}
+
 /// A node that lacks what a task asks for gives it to one that has it, although by its cores it is idle.
 #[test]
 fn a_task_runs_on_the_node_that_has_what_it_asks_for() {

@@ -49,6 +49,25 @@ fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
     assert_eq!((nodes[0].kept.n_tasks, nodes[0].kept.n_brief), (2, 3));
 }
 
+#[test]
+fn what_ended_too_long_ago_is_forgotten_but_for_its_outcome() {
+    let limits = BookLimits { kept_ms_max: Some(60_000), ..BookLimits::default() };
+    let mut rig = Rig::of(CoreOptions::new("n"), Book::new(node_id("n"), limits));
+    rig.submit(3);
+    rig.end();
+    rig.pass(50_000);
+    rig.end();
+    let kept = |rig: &mut Rig| {
+        let answers = rig.ask(ClientRequest::Nodes);
+        let [DaemonAnswer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
+        (nodes[0].kept.n_tasks, nodes[0].kept.n_brief)
+    };
+    let before = kept(&mut rig);
+    rig.pass(20_000);
+    assert_eq!((before.1, kept(&mut rig).1), (0, 1));
+    assert_eq!(numbers(&rig.ask(wait("n.1-2"))), (vec![2, 1], 0));
+}
+
 /// Fault: a wait that went on kept all tasks that it had told of.
 #[test]
 fn what_a_client_was_told_of_can_be_forgotten_while_it_waits() {
