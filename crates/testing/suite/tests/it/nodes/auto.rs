@@ -48,7 +48,7 @@ impl Rig {
     }
 
     /// Starts a controller with short times.
-    fn start(&self) -> Child {
+    fn start(&self) -> Controller {
         let mut command = self.slurm.command(tool::sintonia());
         command.args([
             "node", "auto", "--slurm", "--json", "--max", "2", "--idle", "1s", "--worth", "0",
@@ -59,7 +59,7 @@ impl Rig {
         let output = output.expect("the folder is ours");
         let errors = output.try_clone().expect("a file can be opened twice");
         command.envs(self.home.variables()).stdin(Stdio::null()).stdout(output).stderr(errors);
-        command.spawn().expect("`sintonia` is built")
+        Controller(command.spawn().expect("`sintonia` is built"))
     }
 
     #[track_caller]
@@ -97,6 +97,17 @@ impl Rig {
     }
 }
 
+/// A controller that ends with the test, also where the test fails.
+struct Controller(Child);
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        // It may have ended.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
 /// Tasks wait, jobs begin, the controller is killed while they do, tasks run, and jobs end when they are idle.
 #[test]
 fn slurm_jobs_come_when_tasks_wait_and_end_when_they_are_idle() {
@@ -107,8 +118,8 @@ fn slurm_jobs_come_when_tasks_wait_and_end_when_they_are_idle() {
     let tasks = rig.home.told(HOME, &words).unwrap_or_else(|why| panic!("{why}"));
     // A controller that is killed while it submits leaves a job that counts for a while, whether it is there or not.
     rig.wait("both jobs are in the queue", || rig.queue().lines().count() == 2);
-    first.kill().expect("it is ours");
-    first.wait().expect("it is ours");
+    first.0.kill().expect("it is ours");
+    first.0.wait().expect("it is ours");
     let mut second = rig.start();
     rig.wait("both nodes are up", || rig.home.n_up(HOME) == 3);
     let words = ["tasks", tasks.trim(), "--wait", "--json"];
@@ -123,5 +134,5 @@ fn slurm_jobs_come_when_tasks_wait_and_end_when_they_are_idle() {
     let status = status.unwrap_or_else(|why| panic!("{why}"));
     assert!(status.contains("nothing is submitted now: no task waits."), "{status}");
     rig.home.told(HOME, &["node", "auto", "--stop"]).unwrap_or_else(|why| panic!("{why}"));
-    assert!(second.wait().expect("it is ours").success(), "{}", rig.said());
+    assert!(second.0.wait().expect("it is ours").success(), "{}", rig.said());
 }
