@@ -131,9 +131,23 @@ fn tasks_over_several_nodes_have_room_on_all_of_them() {
 fn tasks_that_take_too_long_are_ended() {
     let mut slow = entry("slow", 4, cores(1), 100.0);
     slow.submission.demand.time_limit_ms = Some(2_000);
-    let results = simulated(nodes(1, 4), vec![slow]);
+    let results = simulated(nodes(1, 4), vec![slow.clone()]);
     assert_eq!(results.n_cut_off, 4);
     assert!((2.0..2.5).contains(&results.makespan_s), "{}", results.makespan_s);
+    // What waits for their success never runs, and bounds nothing; nor does work that a slow node cuts off.
+    let mut never = entry("never", 3, cores(1), 50.0);
+    never.after = vec![after(0, false)];
+    let mut machines = nodes(2, 4);
+    machines[1].speed = 0.5;
+    let scenario = JobScenario {
+        nodes: machines,
+        entries: vec![slow, never],
+        policy: balancing_policies::Policy::DEFAULT,
+        latency_s: 1e-4,
+        seed: 1,
+    };
+    let results = simulate_jobs(&scenario, &mut |_| ()).expect("a scenario");
+    assert!(results.runs.len() == 4 && results.ratio() <= 1.0, "{}", results.ratio());
 }
 
 #[test]
