@@ -1,6 +1,7 @@
 //! `sintonia simulate`: runs policies in simulated time, before a program uses them.
 
 mod balance;
+mod cases;
 mod chunking;
 mod jobs;
 
@@ -20,6 +21,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum What {
     Balance(Box<balance::BalanceOptions>),
+    Cases(cases::CasesOptions),
     Chunking(chunking::ChunkingOptions),
     Jobs(jobs::JobsOptions),
 }
@@ -28,6 +30,7 @@ enum What {
 pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
     match &options.what {
         What::Balance(options) => balance::balance(options),
+        What::Cases(options) => cases::cases(options),
         What::Chunking(options) => chunking::chunking(options),
         What::Jobs(options) => jobs::jobs(options),
     }

@@ -161,6 +161,8 @@ pub struct ChunkRecord {
     pub rank: u32,
     /// Number in the run.
     pub chunk: u64,
+    /// First task; 0 in older reports.
+    pub first: u64,
     /// Number of tasks.
     pub n_tasks: u64,
     /// Number of its batch.

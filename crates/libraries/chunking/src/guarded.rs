@@ -5,10 +5,12 @@
 //!
 //! # Invariants
 //! - A policy receives finite times of at least 0, and at least one worker.
-//! - An answer is at least one task and at most the tasks left.
+//! - An answer is at least one task and at most the tasks left; a pick has tasks of one range that is left, and is
+//!   empty only while other tasks are held.
 
-use crate::Spread;
 use crate::policy::{ChunkRequest, Completed, Policy, Settings, Work};
+use crate::{Spread, TaskSet};
+use std::ops::Range;
 
 /// Longest accepted time, about thirty years: sums of such times stay finite.
 const LONGEST_S: f64 = 1e9;
@@ -31,6 +33,23 @@ impl<P: Policy + ?Sized> Policy for Guarded<Box<P>> {
         self.0.next(&ChunkRequest { n_left, n_workers, ..*request }).clamp(1, n_left)
     }
 
+    fn pick(&mut self, request: &ChunkRequest, left: &TaskSet) -> Range<u64> {
+        let (n_left, n_workers) = (request.n_left.max(1), request.n_workers.max(1));
+        let now_s = time(request.now_s).unwrap_or(0.0);
+        let request = ChunkRequest { n_left, n_workers, now_s, ..*request };
+        let picked = self.0.pick(&request, left);
+        let may_wait = 0 < request.n_in_flight;
+        match () {
+            () if picked.is_empty() && may_wait => 0..0,
+            () if !picked.is_empty() && left.has_all(&picked) => picked,
+            () => left.first_few(1),
+        }
+    }
+
+    fn returned(&mut self, tasks: Range<u64>) {
+        self.0.returned(tasks);
+    }
+
     fn completed(&mut self, done: &Completed) {
         if let Some(done) = cleaned(done) {
             self.0.completed(&done);
@@ -48,7 +67,8 @@ fn with_a_worker(work: Work) -> Work {
 
 fn cleaned(done: &Completed) -> Option<Completed> {
     let (compute_s, overhead_s) = (time(done.compute_s)?, time(done.overhead_s)?);
-    (done.n_tasks != 0).then_some(Completed { compute_s, overhead_s, ..*done })
+    let now_s = time(done.now_s).unwrap_or(0.0);
+    (done.n_tasks != 0).then_some(Completed { compute_s, overhead_s, now_s, ..*done })
 }
 
 fn time(time_s: f64) -> Option<f64> {
@@ -79,7 +99,7 @@ mod tests {
 
     #[track_caller]
     fn check(compute_s: f64, overhead_s: f64, expected: Option<(f64, f64)>) {
-        let heard = cleaned(&Completed { worker: 0, n_tasks: 1, compute_s, overhead_s });
+        let heard = cleaned(&Completed { compute_s, overhead_s, ..Completed::default() });
         assert_eq!(heard.map(|heard| (heard.compute_s, heard.overhead_s)), expected);
     }
 
@@ -110,7 +130,7 @@ mod tests {
     fn an_answer_is_a_chunk() {
         for (said, n_left, expected) in [(0, 5, 1), (3, 5, 3), (9, 5, 5), (9, 0, 1)] {
             let mut policy = Guarded(Box::new(Says(said)));
-            let request = ChunkRequest { worker: 0, n_left, n_workers: 0, n_held: 0 };
+            let request = ChunkRequest { n_left, n_workers: 0, ..ChunkRequest::default() };
             assert_eq!(policy.next(&request), expected);
         }
     }

@@ -34,6 +34,7 @@ mod chunk_scheduler;
 mod policy;
 mod registry;
 mod spread;
+mod task_set;
 
 pub mod adjusting;
 pub mod best;
@@ -57,3 +58,4 @@ pub use chunk_scheduler::ChunkScheduler;
 pub use policy::{ChunkRequest, Completed, Policy, Settings, Work};
 pub use registry::{PolicySpec, UnknownPolicy, all, by_name};
 pub use spread::{Spread, WeightedMoments};
+pub use task_set::TaskSet;

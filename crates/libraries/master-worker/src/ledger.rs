@@ -143,6 +143,7 @@ impl Ledger {
         self.idle.clear();
         for (place, worker) in present.into_iter().enumerate() {
             let state = &mut self.workers.states[worker as usize];
+            state.is_waiting = false;
             state.presence = match state.presence {
                 Presence::Away => Presence::Away,
                 _ if n_used <= place => Presence::Parked,
@@ -240,8 +241,20 @@ impl Ledger {
         }
         let Work { n_tasks: n_left, n_workers } = self.work();
         let n_held = self.workers.get(worker)?.n_held();
-        let wished = self.policy.next(&ChunkRequest { worker, n_left, n_workers, n_held });
-        let part = self.pool.take(worker, wished.min(n_tasks_max), may_repeat)?;
+        let n_in_flight = self.n_tasks_open.saturating_sub(n_left);
+        let request = ChunkRequest { worker, n_left, n_workers, n_held, n_in_flight, now_s };
+        let policy = &mut self.policy;
+        let part = self.pool.take(worker, may_repeat, |left| {
+            let picked = policy.pick(&request, left);
+            let end = picked.end.min(picked.start.saturating_add(n_tasks_max));
+            if end < picked.end {
+                policy.returned(end..picked.end);
+            }
+            picked.start..end
+        });
+        let state = self.workers.states.get_mut(worker as usize)?;
+        state.is_waiting = part.is_none();
+        let part = part?;
         let batch = self.n_dealt / u64::from(self.n_workers_at_begin);
         let batch = u32::try_from(batch).unwrap_or(u32::MAX);
         self.n_dealt += 1;
@@ -322,9 +335,10 @@ impl Ledger {
     /// Returns whether an idle worker waits for tasks in the pool.
     fn is_wanted_by_idle(&self) -> bool {
         let has_work = |worker: &u32| self.pool.has_for(*worker, false);
-        self.idle.iter().any(|worker| {
-            self.workers.get(*worker).is_some_and(WorkerState::is_idle) && has_work(worker)
-        })
+        let asks = |state: &WorkerState| state.is_idle() && !state.is_waiting;
+        self.idle
+            .iter()
+            .any(|worker| self.workers.get(*worker).is_some_and(asks) && has_work(worker))
     }
 
     /// Tells the policy that the tasks left or the workers have changed.

@@ -2,7 +2,8 @@
 //! instead.
 
 use crate::tuning_points::{self, Claim};
-use chunking::{ChunkRequest, Completed, Policy, Work};
+use chunking::{ChunkRequest, Completed, Policy, TaskSet, Work};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Policy under observation by tools.
@@ -22,6 +23,14 @@ pub(crate) struct Observed {
 impl Observed {
     pub(crate) fn new(own: Box<dyn Policy>, claim: Arc<Claim>) -> Self {
         Self { own, claim, n_workers: 1, n_chunks_dealt: 0, from_outside: None }
+    }
+
+    /// Counts a request; the first of a batch tells tools about it.
+    fn note(&mut self, request: &ChunkRequest) {
+        if self.n_chunks_dealt.is_multiple_of(self.n_workers) {
+            self.begin_batch(self.n_chunks_dealt / self.n_workers, request.n_left);
+        }
+        self.n_chunks_dealt += 1;
     }
 
     fn begin_batch(&mut self, batch: u64, n_left: u64) {
@@ -52,11 +61,20 @@ impl Policy for Observed {
     }
 
     fn next(&mut self, request: &ChunkRequest) -> u64 {
-        if self.n_chunks_dealt.is_multiple_of(self.n_workers) {
-            self.begin_batch(self.n_chunks_dealt / self.n_workers, request.n_left);
-        }
-        self.n_chunks_dealt += 1;
+        self.note(request);
         self.from_outside.unwrap_or_else(|| self.own.next(request))
+    }
+
+    fn pick(&mut self, request: &ChunkRequest, left: &TaskSet) -> Range<u64> {
+        self.note(request);
+        match self.from_outside {
+            Some(n_tasks) => left.first_few(n_tasks),
+            None => self.own.pick(request, left),
+        }
+    }
+
+    fn returned(&mut self, tasks: Range<u64>) {
+        self.own.returned(tasks);
     }
 
     fn completed(&mut self, done: &Completed) {
@@ -113,7 +131,8 @@ mod tests {
             policy.begin(&Work { n_tasks: 100, n_workers: 2 });
             let mut n_left = 100;
             let next = || {
-                let request = ChunkRequest { worker: 1, n_left, n_workers: 2, n_held: 0 };
+                let request =
+                    ChunkRequest { worker: 1, n_left, n_workers: 2, ..ChunkRequest::default() };
                 let n_tasks = policy.next(&request);
                 n_left -= n_tasks;
                 n_tasks

@@ -15,6 +15,7 @@
 //! # Not here
 //! The policies (crate `chunking`): they are called as in a program.
 
+pub mod cases;
 mod describe;
 mod machine;
 mod run;

@@ -39,7 +39,7 @@ deviation of the tasks; all other policies have to measure.";
 
 /// Compare policies that deal tasks to workers
 ///
-/// A master deals the tasks, in their order, in chunks; a worker that returns one gets the next. Policies:
+/// A master deals the tasks in chunks, in their order unless the policy learns a better one; a worker that returns one gets the next. Policies:
 /// `best` (the default of the master/worker library), `static`, `ss`, `fsc`, `gss`, `tss`, `fac`, `fac2`,
 /// `dpf`, `daf`, `awf-b`, `awf-c`.
 #[derive(Args, Debug)]
@@ -165,7 +165,7 @@ fn scenario(options: &ChunkingOptions) -> anyhow::Result<Scenario> {
         "`--iterations {n_iterations}` of {} tasks are too many",
         workload.n_tasks()
     );
-    Ok(Scenario { workload, machine, n_iterations, n_tasks_min })
+    Ok(Scenario { workload, later: Vec::new(), machine, n_iterations, n_tasks_min })
 }
 
 fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
@@ -197,6 +197,8 @@ fn measured(text: &str, name: &str) -> anyhow::Result<Workload> {
     }
     #[derive(Deserialize)]
     struct Chunk {
+        #[serde(default)]
+        first: u64,
         n_tasks: u64,
         began_s: f64,
         ended_s: f64,
@@ -210,7 +212,9 @@ fn measured(text: &str, name: &str) -> anyhow::Result<Workload> {
     );
     let report: Report = serde_json::from_str(text)
         .context("this is not a report that a master/worker program wrote with `--report FILE`")?;
-    let slowest = report.slowest.context("it has no iteration whose chunks are listed")?;
+    let mut slowest = report.slowest.context("it has no iteration whose chunks are listed")?;
+    // Reports that do not say where chunks begin list them in the order of tasks.
+    slowest.chunks.sort_by_key(|chunk| chunk.first);
     let chunks = slowest.chunks.iter().map(|chunk| (chunk.n_tasks, chunk.ended_s - chunk.began_s));
     let workload = Workload::of_chunks(&chunks.collect::<Vec<_>>(), slowest.n_tasks)?;
     if 0 < slowest.n_chunks_left_out {

@@ -15,6 +15,7 @@ fn every_subcommand_explains_itself() {
         "node stop",
         "node key",
         "simulate balance",
+        "simulate cases",
         "simulate chunking",
         "simulate jobs",
     ];

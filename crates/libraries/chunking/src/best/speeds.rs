@@ -1,6 +1,6 @@
 //! Speed of each worker relative to the others.
 
-use crate::policy::{Completed, Work};
+use crate::policy::Work;
 use std::collections::BTreeMap;
 
 /// Number of newest samples of each worker that count.
@@ -9,15 +9,16 @@ const N_NEWEST: usize = 3;
 const N_SAMPLES_IN_PART: f64 = 16.0;
 /// Upper bound of a worker's relative speed while it has fewer than `N_NEWEST` samples.
 const FASTER_AT_FIRST: f64 = 2.0;
-/// Upper bound of a speed, in tasks per second; larger numbers would absorb the smaller ones in a sum.
+/// Upper bound of a speed, in units of work per second; larger numbers would absorb the smaller ones in a sum.
 const SPEED_MAX: f64 = 1e12;
 
-/// Tasks per second of each worker: the median of its newest samples, so that one disturbed sample changes
+/// Work per second of each worker: the median of its newest samples, so that one disturbed sample changes
 /// nothing, and two slow ones count.
 #[derive(Debug, Default)]
 pub(super) struct Speeds {
     workers: BTreeMap<u32, Newest>,
     sum: f64,
+    fastest: f64,
     n_tasks_min: f64,
 }
 
@@ -25,12 +26,13 @@ pub(super) struct Speeds {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     n_tasks: f64,
+    work: f64,
     time_s: f64,
 }
 
 impl Sample {
     fn speed(self) -> f64 {
-        (self.n_tasks / self.time_s).min(SPEED_MAX)
+        (self.work / self.time_s).min(SPEED_MAX)
     }
 }
 
@@ -71,19 +73,46 @@ impl Speeds {
         self.n_tasks_min = work.n_tasks as f64 / f64::from(work.n_workers) / N_SAMPLES_IN_PART;
     }
 
-    pub(super) fn add(&mut self, done: &Completed) {
-        if done.compute_s <= 0.0 {
+    /// Adds a chunk: its tasks, their work in a unit that is the same for all, and their time in seconds.
+    pub(super) fn add(&mut self, worker: u32, (n_tasks, work): (u64, f64), time_s: f64) {
+        if time_s <= 0.0 || work <= 0.0 {
             return;
         }
-        let newest = self.workers.entry(done.worker).or_default();
+        let newest = self.workers.entry(worker).or_default();
         newest.is_heard = true;
-        newest.open.n_tasks += done.n_tasks as f64;
-        newest.open.time_s += done.compute_s;
-        if newest.n_samples == 0 || self.n_tasks_min <= newest.open.n_tasks {
+        newest.open.n_tasks += n_tasks as f64;
+        newest.open.work += work;
+        newest.open.time_s += time_s;
+        if self.n_tasks_min <= newest.open.n_tasks {
             let before = newest.speed;
             newest.close();
             self.sum += newest.speed - before;
+            self.fastest = self.workers.values().map(|newest| newest.speed).fold(0.0, f64::max);
         }
+    }
+
+    /// Replaces all measurements by these speeds, of any unit; work that is added from now on is of the same.
+    pub(super) fn set(&mut self, speeds: impl IntoIterator<Item = (u32, f64)>) {
+        let known = |(worker, speed)| {
+            let n_tasks = self.n_tasks_min.max(1.0);
+            let sample = Sample { n_tasks, work: speed, time_s: 1.0 };
+            let samples = [sample; N_NEWEST];
+            let open = Sample::default();
+            (worker, Newest { open, samples, n_samples: N_NEWEST, speed, is_heard: true })
+        };
+        self.workers = speeds.into_iter().map(known).collect();
+        self.add_up();
+    }
+
+    /// Returns the highest speed over the mean of those known.
+    pub(super) fn fastest(&self) -> f64 {
+        let mean = self.sum / self.workers.len().max(1) as f64;
+        if 0.0 < mean { self.fastest / mean } else { 1.0 }
+    }
+
+    /// Returns each worker's speed over the mean.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.workers.keys().map(|worker| (*worker, self.relative(*worker)))
     }
 
     pub(super) fn forget(&mut self, worker: u32) {
@@ -93,6 +122,7 @@ impl Speeds {
 
     fn add_up(&mut self) {
         self.sum = self.workers.values().map(|newest| newest.speed).sum();
+        self.fastest = self.workers.values().map(|newest| newest.speed).fold(0.0, f64::max);
     }
 
     /// Returns the speed of a worker over the mean of those known; 1 while its speed is not known.
@@ -122,7 +152,7 @@ mod tests {
         let mut speeds = Speeds::default();
         speeds.begin(&Work { n_tasks: 320, n_workers: 2 });
         for &(worker, n_tasks, compute_s) in chunks {
-            speeds.add(&Completed { worker, n_tasks, compute_s, overhead_s: 0.0 });
+            speeds.add(worker, (n_tasks, n_tasks as f64), compute_s);
         }
         speeds
     }
@@ -148,7 +178,8 @@ mod tests {
     fn small_chunks_count_together() {
         check(&[(10, 10.0), (4, 8.0), (5, 10.0)], 1.0);
         check(&[(10, 10.0), (4, 8.0), (6, 12.0), (10, 20.0)], 0.5);
-        check(&[(1, 2.0)], 0.5);
+        check(&[(1, 2.0)], 1.0);
+        check(&[(1, 2.0), (9, 18.0)], 0.5);
     }
 
     #[test]
@@ -179,7 +210,7 @@ mod tests {
         let two = |speeds: &mut Speeds| {
             speeds.begin(&work);
             for worker in [0, 1].repeat(N_NEWEST) {
-                speeds.add(&Completed { worker, n_tasks: 100, compute_s: 5.0, overhead_s: 0.0 });
+                speeds.add(worker, (100, 100.0), 5.0);
             }
         };
         two(&mut speeds);

@@ -2,6 +2,8 @@
 
 use chunking::{ChunkRequest, ChunkScheduler, Completed, Settings, Spread, Work, all};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Next action of a worker.
 #[derive(Clone, Copy, Debug)]
@@ -48,42 +50,59 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
+fn count(tasks: &Range<u64>) -> u64 {
+    tasks.end - tasks.start
+}
+
 /// Deals with a policy and keeps its own count of the tasks.
 struct Account {
     scheduler: ChunkScheduler,
     n_tasks: u64,
     n_workers: u32,
     n_completed: u64,
-    chunks: Vec<(u32, u64)>,
+    done: BTreeSet<u64>,
+    chunks: Vec<(u32, Range<u64>)>,
+    now_s: f64,
 }
 
 impl Account {
+    fn new(scheduler: ChunkScheduler, n_tasks: u64, n_workers: u32) -> Self {
+        let (done, chunks) = (BTreeSet::new(), Vec::new());
+        Self { scheduler, n_tasks, n_workers, n_completed: 0, done, chunks, now_s: 0.0 }
+    }
+
     fn begin(&mut self) {
         self.scheduler.begin(self.n_tasks, self.n_workers);
         self.n_completed = 0;
+        self.done.clear();
         self.chunks.clear();
     }
 
     fn ask(&mut self, worker: u32) {
         let n_left = self.scheduler.n_left();
-        let n_tasks = self.scheduler.deal(worker);
-        assert_eq!(n_tasks == 0, n_left == 0);
-        assert!(n_tasks <= n_left);
-        if n_tasks != 0 {
-            self.chunks.push((worker, n_tasks));
+        let tasks = self.scheduler.deal(worker, self.now_s);
+        self.now_s += 1e-5;
+        assert_eq!(n_left - count(&tasks), self.scheduler.n_left());
+        assert!(!tasks.is_empty() || n_left == 0 || !self.chunks.is_empty());
+        if !tasks.is_empty() {
+            self.chunks.push((worker, tasks));
         }
     }
 
-    fn take(&mut self, worker: u32) -> Option<u64> {
+    fn take(&mut self, worker: u32) -> Option<Range<u64>> {
         let at = self.chunks.iter().position(|(holder, _)| *holder == worker)?;
         Some(self.chunks.remove(at).1)
     }
 
     fn complete(&mut self, worker: u32, task_s: f64, overhead_s: f64) {
-        let Some(n_tasks) = self.take(worker) else { return };
+        let Some(tasks) = self.take(worker) else { return };
+        let (first, n_tasks, now_s) = (tasks.start, count(&tasks), self.now_s);
         let compute_s = task_s * n_tasks as f64;
-        self.scheduler.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+        let done = Completed { worker, first, n_tasks, compute_s, overhead_s, now_s };
+        self.scheduler.completed(&done);
         self.n_completed += n_tasks;
+        let twice = tasks.filter(|task| !self.done.insert(*task)).count();
+        assert_eq!(twice, 0);
     }
 
     fn carry_out(&mut self, deed: Deed) {
@@ -94,15 +113,16 @@ impl Account {
             }
             Deed::GivesBack { worker, n_tasks } => {
                 if let Some(held) = self.take(worker) {
-                    let n_back = n_tasks.min(held);
-                    self.scheduler.returned(worker, n_back);
-                    if n_back < held {
-                        self.chunks.push((worker, held - n_back));
+                    let middle = held.end - n_tasks.min(count(&held));
+                    self.scheduler.returned(worker, middle..held.end);
+                    if held.start < middle {
+                        self.chunks.push((worker, held.start..middle));
                     }
                 }
             }
             Deed::Leaves(worker) => {
-                let held: u64 = std::iter::from_fn(|| self.take(worker)).sum();
+                let held: u64 =
+                    std::iter::from_fn(|| self.take(worker)).map(|tasks| count(&tasks)).sum();
                 assert_eq!(self.scheduler.left(worker), held);
                 self.n_workers = (self.n_workers - 1).max(1);
             }
@@ -115,7 +135,7 @@ impl Account {
     }
 
     fn check(&self) {
-        let n_in_flight: u64 = self.chunks.iter().map(|(_, n_tasks)| n_tasks).sum();
+        let n_in_flight: u64 = self.chunks.iter().map(|(_, tasks)| count(tasks)).sum();
         assert_eq!(self.scheduler.n_in_flight(), n_in_flight);
         assert_eq!(self.scheduler.n_left() + n_in_flight + self.n_completed, self.n_tasks);
     }
@@ -141,8 +161,7 @@ proptest! {
     ) {
         for spec in all() {
             let scheduler = ChunkScheduler::new(spec.policy(&settings));
-            let mut account =
-                Account { scheduler, n_tasks, n_workers, n_completed: 0, chunks: Vec::new() };
+            let mut account = Account::new(scheduler, n_tasks, n_workers);
             account.begin();
             for deed in &deeds {
                 account.carry_out(*deed);
@@ -161,8 +180,7 @@ proptest! {
         for spec in all() {
             let [one, other] = [(), ()].map(|()| {
                 let scheduler = ChunkScheduler::new(spec.policy(&settings));
-                let mut account =
-                    Account { scheduler, n_tasks, n_workers: 4, n_completed: 0, chunks: Vec::new() };
+                let mut account = Account::new(scheduler, n_tasks, 4);
                 account.begin();
                 deeds.iter().for_each(|deed| account.carry_out(*deed));
                 account.chunks
@@ -182,7 +200,9 @@ proptest! {
             let dealt = [false, true].map(|is_said| {
                 let mut policy = spec.policy(&Settings::default());
                 policy.begin(&Work { n_tasks, n_workers: 4 });
-                let told = Completed { worker: 1, n_tasks: 9, compute_s: 9e-3, overhead_s: 1e-4 };
+                let (compute_s, overhead_s) = (9e-3, 1e-4);
+                let told =
+                    Completed { worker: 1, n_tasks: 9, compute_s, overhead_s, ..Completed::default() };
                 policy.completed(&told);
                 if is_said {
                     let (compute_s, overhead_s) =
@@ -190,7 +210,12 @@ proptest! {
                     policy.completed(&Completed { compute_s, overhead_s, ..told });
                 }
                 policy.begin(&Work { n_tasks, n_workers: 4 });
-                let request = |worker| ChunkRequest { worker, n_left: n_tasks, n_workers: 4, n_held: 0 };
+                let request = |worker| ChunkRequest {
+                    worker,
+                    n_left: n_tasks,
+                    n_workers: 4,
+                    ..ChunkRequest::default()
+                };
                 [0, 1, 2, 3, 0, 1].map(|worker| policy.next(&request(worker)))
             });
             prop_assert_eq!(dealt[0], dealt[1], "{}", spec.name);
@@ -203,8 +228,8 @@ proptest! {
         for spec in all().iter().filter(|spec| !["static", "dpf", "daf"].contains(&spec.name)) {
             let mut scheduler = ChunkScheduler::new(spec.policy(&settings));
             scheduler.begin(n_tasks, 4);
-            let dealt = std::iter::from_fn(|| Some(scheduler.deal(0)).filter(|n| *n != 0));
-            let sizes: Vec<u64> = dealt.collect();
+            let deal = || Some(count(&scheduler.deal(0, 0.0))).filter(|n| *n != 0);
+            let sizes: Vec<u64> = std::iter::from_fn(deal).collect();
             let but_the_last = &sizes[..sizes.len() - 1];
             prop_assert!(but_the_last.iter().all(|n| smallest <= *n), "{}: {sizes:?}", spec.name);
         }

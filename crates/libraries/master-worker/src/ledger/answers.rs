@@ -34,7 +34,9 @@ impl Ledger {
         state.speed.computed(n_tasks, compute_s);
         self.all.computed(n_tasks, compute_s);
         let one_way_s = state.speed.round_trip_s() / 2.0;
-        self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+        let first = held.part.tasks.start;
+        let done = Completed { worker, first, n_tasks, compute_s, overhead_s, now_s };
+        self.policy.completed(&done);
         self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
         let (tasks, batch, n_bytes) = (held.part.tasks, held.batch, held.n_bytes);
         Some(Done { tasks, batch, n_bytes, one_way_s, round_trip_s })
@@ -48,6 +50,7 @@ impl Ledger {
         if self.rules.n_attempts <= n_failed {
             return Some(held.part.tasks);
         }
+        self.policy.returned(held.part.tasks.clone());
         self.pool.put(TaskGroup { n_failed, avoid: Some(worker), ..held.part });
         self.restart();
         None
@@ -66,6 +69,7 @@ impl Ledger {
         state.presence = presence;
         let n_tasks = state.n_held();
         for held in std::mem::take(&mut state.held) {
+            self.policy.returned(held.part.tasks.clone());
             self.pool.put(held.part);
         }
         self.restart();

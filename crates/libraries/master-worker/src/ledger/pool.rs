@@ -1,5 +1,6 @@
 //! Pool of the tasks that no worker holds.
 
+use chunking::TaskSet;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,21 +27,20 @@ impl TaskGroup {
     }
 }
 
-/// Order of dealing: tasks that failed first, then by priority, then by number: that of the end, which
-/// stays when chunks are taken from the start.
-type Key = (Reverse<(u32, i32)>, u64);
+/// Order of dealing: tasks that failed first, then by priority; tasks that failed on one rank are apart from others.
+type Key = (Reverse<(u32, i32)>, Option<u32>);
 
 fn key(part: &TaskGroup) -> Key {
-    (Reverse((part.n_failed, part.priority)), part.tasks.end)
+    (Reverse((part.n_failed, part.priority)), part.avoid)
 }
 
 /// Tasks to deal, in order of dealing.
 ///
 /// # Invariants
-/// - Parts do not overlap, and none is empty.
+/// - Sets do not overlap, and none is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    parts: BTreeMap<Key, TaskGroup>,
+    sets: BTreeMap<Key, TaskSet>,
     n_tasks: u64,
 }
 
@@ -49,14 +49,14 @@ impl Pool {
     /// first one counts.
     pub(crate) fn new(n_tasks: u64, priorities: &[(Range<u64>, i32)]) -> Self {
         let mut pool = Self::default();
-        let mut others = BTreeMap::from([(0, n_tasks)]);
+        let mut others = TaskSet::new(n_tasks);
         for (tasks, priority) in priorities {
-            for covered in cut_out(&mut others, tasks) {
+            for covered in others.remove(tasks.clone()) {
                 pool.put(TaskGroup::new(covered, *priority));
             }
         }
-        for (start, end) in others {
-            pool.put(TaskGroup::new(start..end, 0));
+        for tasks in others.ranges() {
+            pool.put(TaskGroup::new(tasks, 0));
         }
         pool
     }
@@ -67,69 +67,47 @@ impl Pool {
 
     /// Adds tasks.
     pub(crate) fn put(&mut self, part: TaskGroup) {
-        if part.tasks.start < part.tasks.end {
+        if !part.tasks.is_empty() {
             self.n_tasks += part.n_tasks();
-            self.parts.insert(key(&part), part);
+            self.sets.entry(key(&part)).or_default().insert(part.tasks);
         }
     }
 
     /// Returns whether there are tasks for a worker; tasks that failed on it count only when it
     /// `may_repeat`.
     pub(crate) fn has_for(&self, worker: u32, may_repeat: bool) -> bool {
-        self.parts.values().any(|part| may_repeat || part.avoid != Some(worker))
+        self.sets.keys().any(|(_, avoid)| may_repeat || *avoid != Some(worker))
     }
 
-    /// Takes the next tasks for a worker, at most `n_tasks_max` and at least one.
+    /// Takes tasks for a worker: those that `pick` chooses, of one range of the tasks that come next. `None` where it
+    /// chooses none, or there are none for the worker.
     pub(crate) fn take(
         &mut self,
         worker: u32,
-        n_tasks_max: u64,
         may_repeat: bool,
+        pick: impl FnOnce(&TaskSet) -> Range<u64>,
     ) -> Option<TaskGroup> {
-        let mut parts = self.parts.iter_mut();
-        let (key, part) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
-        let n_tasks = n_tasks_max.clamp(1, part.n_tasks());
-        self.n_tasks -= n_tasks;
-        if n_tasks == part.n_tasks() {
-            let key = *key;
-            return self.parts.remove(&key);
+        let mut sets = self.sets.iter_mut();
+        let (&key, set) = sets.find(|((_, avoid), _)| may_repeat || *avoid != Some(worker))?;
+        let tasks = pick(set);
+        if tasks.is_empty() || !set.has_all(&tasks) {
+            return None;
         }
-        let middle = part.tasks.start + n_tasks;
-        let taken = TaskGroup { tasks: part.tasks.start..middle, ..*part };
-        part.tasks.start = middle;
+        set.remove(tasks.clone());
+        if set.n_tasks() == 0 {
+            self.sets.remove(&key);
+        }
+        let (Reverse((n_failed, priority)), avoid) = key;
+        let taken = TaskGroup { tasks, priority, n_failed, avoid };
+        self.n_tasks -= taken.n_tasks();
         Some(taken)
     }
 
     /// Removes all tasks.
     pub(crate) fn clear(&mut self) {
-        self.parts.clear();
+        self.sets.clear();
         self.n_tasks = 0;
     }
-}
-
-/// Cuts `cut` out of sections given as start and end, and returns the parts of it that were in them.
-fn cut_out(sections: &mut BTreeMap<u64, u64>, cut: &Range<u64>) -> Vec<Range<u64>> {
-    let from = sections.range(..=cut.start).next_back().map_or(cut.start, |(start, _)| *start);
-    if cut.end <= from {
-        return Vec::new();
-    }
-    let touched: Vec<_> = sections.range(from..cut.end).map(|(s, e)| *s..*e).collect();
-    let mut covered = Vec::new();
-    for section in touched {
-        let (start, end) = (section.start.max(cut.start), section.end.min(cut.end));
-        if end <= start {
-            continue;
-        }
-        sections.remove(&section.start);
-        if section.start < start {
-            sections.insert(section.start, start);
-        }
-        if end < section.end {
-            sections.insert(end, section.end);
-        }
-        covered.push(start..end);
-    }
-    covered
 }
 
 /// Rounds down to whole tasks, at least one.
@@ -144,11 +122,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn take(pool: &mut Pool, worker: u32, n_tasks: u64, may_repeat: bool) -> Option<TaskGroup> {
+        pool.take(worker, may_repeat, |left| left.first_few(n_tasks))
+    }
+
     /// Deals all tasks to worker 1 in chunks of 4.
     #[track_caller]
     fn check(n_tasks: u64, priorities: &[(Range<u64>, i32)], expected: &[(u64, u64)]) {
         let mut pool = Pool::new(n_tasks, priorities);
-        let dealt: Vec<_> = std::iter::from_fn(|| pool.take(1, 4, false)).collect();
+        let dealt: Vec<_> = std::iter::from_fn(|| take(&mut pool, 1, 4, false)).collect();
         let dealt: Vec<_> = dealt.iter().map(|part| (part.tasks.start, part.tasks.end)).collect();
         assert_eq!((dealt.as_slice(), pool.n_tasks()), (expected, 0));
     }
@@ -166,15 +148,19 @@ mod tests {
     #[test]
     fn what_failed_comes_first_but_elsewhere() {
         let mut pool = Pool::new(4, &[]);
-        let failed = TaskGroup { n_failed: 1, avoid: Some(1), ..pool.take(1, 2, false).unwrap() };
+        let failed =
+            TaskGroup { n_failed: 1, avoid: Some(1), ..take(&mut pool, 1, 2, false).unwrap() };
         pool.put(failed.clone());
-        assert_eq!(pool.take(1, 1, false), Some(TaskGroup::new(2..3, 0)));
+        assert_eq!(take(&mut pool, 1, 1, false), Some(TaskGroup::new(2..3, 0)));
         assert!(pool.has_for(2, false) && pool.has_for(1, false));
-        assert_eq!(pool.take(2, 9, false), Some(failed.clone()));
+        assert_eq!(take(&mut pool, 2, 9, false), Some(failed.clone()));
         pool.put(failed.clone());
-        assert_eq!(pool.take(1, 9, false), Some(TaskGroup::new(3..4, 0)));
+        assert_eq!(take(&mut pool, 1, 9, false), Some(TaskGroup::new(3..4, 0)));
         assert!(!pool.has_for(1, false) && pool.has_for(1, true));
-        assert_eq!((pool.take(1, 9, false), pool.take(1, 9, true)), (None, Some(failed)));
+        assert_eq!(
+            (take(&mut pool, 1, 9, false), take(&mut pool, 1, 9, true)),
+            (None, Some(failed))
+        );
     }
 
     proptest! {
@@ -187,7 +173,7 @@ mod tests {
                 priorities.into_iter().map(|((a, b), priority)| (a.min(b)..b, priority)).collect();
             let mut pool = Pool::new(n_tasks, &priorities);
             prop_assert_eq!(pool.n_tasks(), n_tasks);
-            let mut seen: Vec<u64> = std::iter::from_fn(|| pool.take(1, 3, false))
+            let mut seen: Vec<u64> = std::iter::from_fn(|| take(&mut pool, 1, 3, false))
                 .flat_map(|part| {
                     for task in part.tasks.clone() {
                         let of_task = priorities.iter().find(|(tasks, _)| tasks.contains(&task));

@@ -23,6 +23,7 @@ impl Ledger {
             return None;
         }
         let held = state.held.pop_back()?;
+        self.policy.returned(held.part.tasks.clone());
         self.pool.put(held.part);
         self.restart();
         self.expect(worker, now_s);

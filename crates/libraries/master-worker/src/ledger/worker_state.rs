@@ -43,6 +43,8 @@ pub(crate) struct WorkerState {
     pub(crate) began_s: f64,
     /// True if a `Watch` alarm is set for the worker.
     pub(crate) is_watched: bool,
+    /// True if the policy left what there was to other workers when this one asked.
+    pub(crate) is_waiting: bool,
     /// True if the worker was late at the last check; if it still is at the next one, it is missing.
     pub(crate) is_late: bool,
 }

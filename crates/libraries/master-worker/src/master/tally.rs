@@ -89,8 +89,9 @@ impl Tally {
             self.n_chunks_left_out += 1;
             return;
         }
-        let (n_tasks, batch) = (done.tasks.end - done.tasks.start, done.batch);
-        self.chunks.push(ChunkRecord { rank, chunk, n_tasks, batch, began_s, ended_s });
+        let (first, batch) = (done.tasks.start, done.batch);
+        let n_tasks = done.tasks.end - first;
+        self.chunks.push(ChunkRecord { rank, chunk, first, n_tasks, batch, began_s, ended_s });
     }
 
     /// Returns all counts and resets them for the next iteration. Workers that took part are listed even

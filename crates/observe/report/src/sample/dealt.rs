@@ -49,7 +49,8 @@ fn iteration(number: u64, n_workers: u32, heavier: f64) -> Iterated {
         worker.compute_s += compute_s;
         let (rank, chunk) = (worker.rank, chunks.len() as u64);
         let batch = u32::try_from(batch).unwrap_or(u32::MAX);
-        chunks.push(ChunkRecord { rank, chunk, n_tasks, batch, began_s, ended_s: free_s[idx] });
+        let (first, ended_s) = (N_TASKS - n_left, free_s[idx]);
+        chunks.push(ChunkRecord { rank, chunk, first, n_tasks, batch, began_s, ended_s });
         n_left -= n_tasks;
     }
     let duration_s = free_s.iter().copied().fold(0.0, f64::max);

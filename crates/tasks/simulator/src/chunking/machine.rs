@@ -125,8 +125,13 @@ impl Speeds {
 
     /// Returns the time at which all workers together have done this work, without gaps.
     pub(super) fn ideal_s(&self, work_s: f64) -> f64 {
+        self.ideal_after_s(0.0, work_s)
+    }
+
+    /// Returns the same for work that begins at `begin_s`.
+    pub(super) fn ideal_after_s(&self, begin_s: f64, work_s: f64) -> f64 {
         let mut changes: Vec<f64> =
-            self.workers.iter().flatten().map(|(from_s, _)| *from_s).collect();
+            self.workers.iter().flatten().map(|(from_s, _)| from_s.max(begin_s)).collect();
         changes.sort_by(f64::total_cmp);
         changes.dedup();
         let mut left_s = work_s;

@@ -9,8 +9,10 @@ use std::collections::BinaryHeap;
 /// Workload, machine and number of iterations to simulate.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The tasks of every iteration.
+    /// The tasks of the first iteration, and of every later one unless `later` has others.
     pub workload: Workload,
+    /// The tasks of later iterations, in turn.
+    pub later: Vec<Workload>,
     /// Machine that computes.
     pub machine: Machine,
     /// Number of iterations, all with the same policy, which may learn.
@@ -66,8 +68,14 @@ impl Scenario {
         self.speeds().ideal_s(self.work_s())
     }
 
-    fn work_s(&self) -> f64 {
-        self.workload.work_s() * f64::from(self.n_iterations)
+    pub(super) fn work_s(&self) -> f64 {
+        (0..self.n_iterations).map(|iteration| self.workload_of(iteration).work_s()).sum()
+    }
+
+    /// Returns the tasks of an iteration, counted from 0.
+    pub fn workload_of(&self, iteration: u32) -> &Workload {
+        let turn = iteration.checked_sub(1).filter(|_| !self.later.is_empty());
+        turn.map_or(&self.workload, |turn| &self.later[turn as usize % self.later.len()])
     }
 
     fn speeds(&self) -> Speeds {
@@ -102,6 +110,7 @@ pub fn simulate(
         free_s: vec![0.0; scenario.machine.n_workers as usize],
         master_s: 0.0,
         n_chunks: 0,
+        waiting: Vec::new(),
         watch,
     };
     let (mut now_s, mut first_iteration_s, mut last_iteration_s) = (0.0, 0.0, 0.0);
@@ -126,7 +135,7 @@ pub fn simulate(
 /// Event of a worker; at equal times, completed chunks come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Completed { worker: u32, n_tasks: u64, times: Times },
+    Completed { worker: u32, first: u64, n_tasks: u64, times: Times },
     Asks { worker: u32 },
 }
 
@@ -146,6 +155,8 @@ struct Play<'a> {
     free_s: Vec<f64>,
     master_s: f64,
     n_chunks: u64,
+    /// Workers that were told to wait.
+    waiting: Vec<u32>,
     watch: &'a mut dyn FnMut(ChunkSpan),
 }
 
@@ -153,7 +164,7 @@ impl Play<'_> {
     /// Runs one iteration; returns when it ends.
     fn iterate(&mut self, iteration: u32, start_s: f64) -> f64 {
         let n_workers = self.scenario.machine.n_workers;
-        self.scheduler.begin(self.scenario.workload.n_tasks(), n_workers);
+        self.scheduler.begin(self.scenario.workload_of(iteration).n_tasks(), n_workers);
         self.free_s.fill(start_s);
         self.master_s = start_s;
         for worker in 0..n_workers {
@@ -164,10 +175,14 @@ impl Play<'_> {
             now_s = f64::from_bits(now);
             match event {
                 Event::Asks { worker } => self.deal(iteration, worker, now_s),
-                Event::Completed { worker, n_tasks, times } => {
+                Event::Completed { worker, first, n_tasks, times } => {
                     let [compute_s, overhead_s] =
                         [times.compute, times.overhead].map(f64::from_bits);
-                    self.scheduler.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+                    let done = Completed { worker, first, n_tasks, compute_s, overhead_s, now_s };
+                    self.scheduler.completed(&done);
+                    for worker in std::mem::take(&mut self.waiting) {
+                        self.at(now_s, Event::Asks { worker });
+                    }
                 }
             }
         }
@@ -175,16 +190,19 @@ impl Play<'_> {
     }
 
     fn deal(&mut self, iteration: u32, worker: u32, now_s: f64) {
-        let first = self.scenario.workload.n_tasks() - self.scheduler.n_left();
-        let n_tasks = self.scheduler.deal(worker);
-        if n_tasks == 0 {
+        let tasks = self.scheduler.deal(worker, now_s);
+        if tasks.is_empty() {
+            if 0 < self.scheduler.n_left() {
+                self.waiting.push(worker);
+            }
             return;
         }
+        let (first, n_tasks) = (tasks.start, tasks.end - tasks.start);
         let machine = &self.scenario.machine;
         self.master_s = self.master_s.max(now_s) + machine.serve_s;
         let free_s = self.free_s[worker as usize];
         let start_s = (self.master_s + machine.overhead_s).max(free_s);
-        let work_s = self.scenario.workload.chunk_s(first, n_tasks);
+        let work_s = self.scenario.workload_of(iteration).chunk_s(first, n_tasks);
         let end_s = self.speeds.end_s(worker, start_s, work_s).max(start_s);
         self.free_s[worker as usize] = end_s;
         self.n_chunks += 1;
@@ -195,7 +213,7 @@ impl Play<'_> {
         };
         let compute = (end_s - start_s).max(0.0).to_bits();
         let times = Times { compute, overhead: (start_s - free_s).max(0.0).to_bits() };
-        self.at(end_s, Event::Completed { worker, n_tasks, times });
+        self.at(end_s, Event::Completed { worker, first, n_tasks, times });
         self.at(asks_s, Event::Asks { worker });
         (self.watch)(ChunkSpan { worker, iteration, first, n_tasks, start_s, end_s });
     }

@@ -112,7 +112,11 @@ impl Workload {
         Self::new(tasks_s.cycle().take(usize::try_from(n_wanted).unwrap_or(usize::MAX)))
     }
 
-    fn new(tasks_s: impl Iterator<Item = f64>) -> Result<Self, WorkloadError> {
+    /// Tasks with these times, in seconds.
+    ///
+    /// # Errors
+    /// When their sum is zero or not finite.
+    pub(super) fn new(tasks_s: impl Iterator<Item = f64>) -> Result<Self, WorkloadError> {
         let (mut before_s, mut sum_s, mut moments) = (vec![0.0], 0.0, WeightedMoments::default());
         for task_s in tasks_s {
             sum_s += task_s;
@@ -136,6 +140,11 @@ impl Workload {
     /// Returns the time of all tasks, in s.
     pub fn work_s(&self) -> f64 {
         self.before_s.last().copied().unwrap_or(0.0)
+    }
+
+    /// Returns the time of the longest task, in s.
+    pub(super) fn largest_s(&self) -> f64 {
+        self.before_s.windows(2).map(|two| two[1] - two[0]).fold(0.0, f64::max)
     }
 
     /// Returns the mean and the deviation of a task's time.

@@ -12,6 +12,7 @@ fn scenario(blocks: &[&str], slow: &[&str]) -> Scenario {
             slowdowns: slow.iter().map(|text| text.parse().expect("a slowdown")).collect(),
             ..Machine::new(7, 50e-6)
         },
+        later: Vec::new(),
         n_iterations: 1,
         n_tasks_min: 1,
     }
@@ -65,7 +66,8 @@ fn short(n_tasks: u64, low: f64, high: f64, n_iterations: u32) -> Scenario {
     let (low_ms, high_ms) = (low * 70.0 / n_tasks as f64, high * 70.0 / n_tasks as f64);
     let distribution = Distribution::Uniform { low_ms, high_ms };
     let workload = Workload::drawn(n_tasks, distribution, &[], 3).expect("tasks");
-    Scenario { workload, machine: Machine::new(7, 50e-6), n_iterations, n_tasks_min: 1 }
+    let (machine, later) = (Machine::new(7, 50e-6), Vec::new());
+    Scenario { workload, later, machine, n_iterations, n_tasks_min: 1 }
 }
 
 #[test]
@@ -92,7 +94,9 @@ fn the_default_finds_the_few_tasks_that_are_the_work() {
     for (n_iterations, limit) in [(1, 1.05), (5, 1.05)] {
         let workload = Workload::from_trace(&lines).expect("times");
         let machine = Machine::new(2, 8e-6);
-        let found = outcome(&Scenario { workload, machine, n_iterations, n_tasks_min: 1 }, "best");
+        let later = Vec::new();
+        let found =
+            outcome(&Scenario { workload, later, machine, n_iterations, n_tasks_min: 1 }, "best");
         assert!(found.makespan_over_ideal() <= limit, "{found:?}");
     }
 }

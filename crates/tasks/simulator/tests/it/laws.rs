@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use simulator::chunking::{
     Block, ChunkSpan, Distribution, Machine, Scenario, Slowdown, Workload, simulate,
 };
+use std::collections::BTreeSet;
 
 fn workload() -> impl Strategy<Value = Workload> {
     let block = (0.0..0.9, 0.01..0.1, 0.1..10.0).prop_map(|(start, length, factor)| Block {
@@ -43,6 +44,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         |(workload, machine, n_iterations, n_tasks_min)| Scenario {
             workload,
             machine,
+            later: Vec::new(),
             n_iterations,
             n_tasks_min,
         },
@@ -51,16 +53,18 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 
 /// Checks that every task is dealt once in every iteration, and that no worker has two chunks at once.
 fn check(scenario: &Scenario, spans: &[ChunkSpan]) {
-    let mut next = 0;
+    let n_tasks = scenario.workload.n_tasks();
+    let mut dealt = BTreeSet::new();
     let mut free_s = vec![0.0; scenario.machine.n_workers as usize];
     for span in spans {
-        assert_eq!(span.first, next % scenario.workload.n_tasks());
+        for task in span.first..span.first + span.n_tasks {
+            assert!(task < n_tasks && dealt.insert((span.iteration, task)), "{span:?}");
+        }
         let free_s = &mut free_s[span.worker as usize];
         assert!(*free_s <= span.start_s && span.start_s <= span.end_s, "{span:?}");
         *free_s = span.end_s;
-        next += span.n_tasks;
     }
-    assert_eq!(next, scenario.workload.n_tasks() * u64::from(scenario.n_iterations));
+    assert_eq!(dealt.len() as u64, n_tasks * u64::from(scenario.n_iterations));
 }
 
 proptest! {
@@ -83,7 +87,8 @@ proptest! {
         let early = Machine { prefetch: true, ..machine.clone() };
         let [late, early] = [machine, early].map(|machine| {
             let workload = workload.clone();
-            let scenario = Scenario { workload, machine, n_iterations: 1, n_tasks_min: 1 };
+            let scenario =
+                Scenario { workload, later: Vec::new(), machine, n_iterations: 1, n_tasks_min: 1 };
             let static_split = chunking::by_name("static").unwrap();
             simulate(&scenario, static_split, &mut |_| {}).makespan_s
         });
