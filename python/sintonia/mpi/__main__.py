@@ -109,7 +109,8 @@ def _lead(script: _Script) -> int:
     """Runs the script, and ends the workers after it."""
     if launched.is_launched():
         try:
-            engine.get(None)
+            # Modules of the script, such as mpi4py, find MPI begun and do not begin it at the same time.
+            engine.get(None).pool.wait_for_begin()
         except engine.OptionError as error:
             raise _Refused(str(error)) from error
     is_wanted = False

@@ -56,6 +56,8 @@ class Pool:
         self._n_arrived = ctypes.c_uint64(0)
         self._n_recovered = 0
         self._is_iterating = False
+        #: True once the library has asked for work, so that MPI is there.
+        self._is_begun = False
         self._is_closing = False
         self._error: Optional[BaseException] = None
         self._shared = SharedFunctions()
@@ -77,6 +79,11 @@ class Pool:
             raise self._error
         if self._is_closing:
             raise RuntimeError("cannot schedule new futures after the end of the script")
+
+    def wait_for_begin(self) -> None:
+        """Waits until all ranks are there, or the run has failed."""
+        with self.lock:
+            self.lock.wait_for(lambda: self._is_begun or self._error is not None)
 
     def close(self) -> None:
         """Ends the pool once all work is done."""
@@ -104,7 +111,8 @@ class Pool:
         with self.lock:
             # What arrived too late for the iteration that has ended.
             left = [part for part in self._parts if self._n_recovered <= part.start]
-            self._is_iterating = False
+            self._is_iterating, self._is_begun = False, True
+            self.lock.notify_all()
             self._parts, self._starts, self._n_tasks, self._n_recovered = [], [], 0, 0
             for part in left:
                 self.add(part.work, part.first, part.end)

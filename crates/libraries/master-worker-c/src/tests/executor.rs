@@ -74,6 +74,12 @@ fn the_job_ends_as_the_script_does() {
 }
 
 #[test]
+fn scripts_may_import_mpi4py() {
+    let ended = job(Some(Library::OpenMpi4), "tests/with_mpi4py.py").run();
+    check(&ended, 0, "sizes {3}\n", "");
+}
+
+#[test]
 fn a_wrong_start_is_told_once() {
     for (arguments, code, sentence) in [
         ("", 2, "there is no script; write `mpirun -n 4 python -m sintonia.mpi script.py`"),
