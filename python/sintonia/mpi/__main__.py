@@ -136,15 +136,24 @@ def _serve(script: _Script) -> int:
     """Works until the script has ended. An interruption is for rank 0, which ends the others."""
     signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        run = engine.Run(Pool(), script.options)
+        run = engine.Run(Pool(), script.options, lambda: _import(script))
     except engine.OptionError as error:
         raise _Refused(str(error)) from error
-    script.run_as("__mp_main__")
     failed = run.run()
     if failed is not None:
         print(f"sintonia.mpi: rank {launched.rank()}: {failed}", file=sys.stderr)
         return 1
     return 0
+
+
+def _import(script: _Script) -> None:
+    """Makes the functions of the script known; not before MPI has begun, as on rank 0: all ranks have to end it in the same way."""
+    try:
+        script.run_as("__mp_main__")
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ class OptionError(ValueError):
 
 
 class Run:
-    """A run of the library with a pool, and as many workers as this process has."""
+    """A run of the library with a pool, and as many workers as this process has; `prepare` is called once MPI has begun."""
 
-    def __init__(self, pool: Pool, options: Options) -> None:
+    def __init__(self, pool: Pool, options: Options, prepare: Callable[[], None] = lambda: None) -> None:
         self._pool = pool
         self._library = library.load()
         self._workers: dict[int, Worker] = {}
@@ -48,6 +48,7 @@ class Run:
             if self._library.mw_options_set(self._options, name.encode(), text) != 0:
                 raise OptionError(self._last_error())
         self._program = library.Program(
+            worker_init=library.INIT(self._guarded(lambda _rank: prepare())),
             master_next=library.NEXT(self._guarded(self._next)),
             master_input=library.INPUT(self._guarded(self._input)),
             worker_work=library.WORK(self._guarded(self._work)),

@@ -45,6 +45,7 @@ class Bytes(Structure):
     _fields_ = [("data", c_void_p), ("n_bytes", c_size_t)]
 
 
+INIT = CFUNCTYPE(c_int, c_void_p, c_uint32)
 NEXT = CFUNCTYPE(c_int, c_void_p, c_uint64, POINTER(Plan), c_void_p)
 INPUT = CFUNCTYPE(c_int, c_void_p, Tasks, c_void_p)
 WORK = CFUNCTYPE(c_int, c_void_p, Tasks, Bytes, Bytes, c_void_p)
@@ -59,7 +60,7 @@ class Program(Structure):
         ("n_state_bytes", c_size_t),
         ("n_iterations", c_uint64),
         ("master_init", c_void_p),
-        ("worker_init", c_void_p),
+        ("worker_init", INIT),
         ("master_next", NEXT),
         ("master_input", INPUT),
         ("worker_work", WORK),
