@@ -82,6 +82,7 @@ bench: ## measure what watching, dealing and fitting cost
 	@$(CARGO) build --quiet --release --package instrument --example price
 	@$(CARGO) build --quiet --release --package fitting --example made_up
 	@$(CARGO) build --quiet --release --package comm --example comm_dealing --package master-worker --example dealing
+	@$(CARGO) build --quiet --release --package master-worker-c
 	@$(CARGO) build --quiet --release --package cg
 	@$(CARGO) build --quiet --release --package node-daemon --example think
 	@$(call make_xfire,openmpi)

@@ -51,7 +51,7 @@ environments() {
   cat <<'TABLE'
 target/venv-openmpi5 | scripts/python/openmpi5.txt | test bench | Open MPI 5 with mpi4py; programs start processes in it
 target/venv-mpich5   | scripts/python/mpich5.txt   | test bench | MPICH 5 with mpi4py; programs start processes in it
-target/venv-mpi4py   | scripts/python/mpi4py.txt   | test | mpi4py on the system's own MPI libraries; cloudpickle for functions as tasks
+target/venv-mpi4py   | scripts/python/mpi4py.txt   | test bench | mpi4py on the system's own MPI libraries; NumPy and cloudpickle for functions as tasks
 target/venv-extrap   | scripts/python/extrap.txt   | bench | Extra-P, beside which models are fitted
 target/venv-hyperqueue | scripts/python/hyperqueue.txt | bench | HyperQueue, beside which tasks are run
 TABLE
@@ -228,6 +228,7 @@ install_environments() {
 # Debian names MPICH `libmpich.so.12`; the wheel of mpi4py asks for `libmpi.so.12`.
 link_mpich_for_mpi4py() {
   local folder=target/venv-mpi4py/lib/mpich library
+  [ -d target/venv-mpi4py ] || return 0
   [ -e "$folder/libmpi.so.12" ] && return 0
   library=$(compgen -G '/usr/lib/*/libmpich.so.12' | head -n 1) || return 0
   mkdir -p "$folder"
@@ -244,7 +245,8 @@ case $purpose in
     install_packages
     check_rust
     # In a shell of its own: without these the rest can be measured all the same.
-    (install_environments) || say "going on without what is missing of Open MPI 5, MPICH 5, Extra-P and HyperQueue"
+    (install_environments) || say "going on without what is missing of Open MPI 5, MPICH 5, mpi4py, Extra-P and HyperQueue"
+    link_mpich_for_mpi4py
     ;;
   test)
     install_packages

@@ -88,6 +88,10 @@ typedef struct mw_plan {
   const struct mw_priority *priorities;
   // Number of priorities.
   size_t n_priorities;
+  // Where tasks arrive while the iteration runs: their number so far, which begins with `n_tasks`, is raised once
+  // their inputs are there, from any thread, and stays valid until the function is called again or the run ends. The
+  // iteration ends when all tasks that have arrived are done. Null when no more arrive.
+  const uint64_t *n_arrived;
 } mw_plan;
 
 // Bytes in memory; aligned for every number when the library passes them.
@@ -234,6 +238,14 @@ int mw_write(struct mw_buffer *buffer, const void *data, size_t n_bytes);
 // they lie. They must not change until the same function is called again; those of `shared` not until others
 // replace them or the run ends.
 int mw_lend(struct mw_buffer *buffer, const void *data, size_t n_bytes);
+
+// Keeps the `input` of the running `worker_work` or the `result` of the running `master_recover`: its bytes stay where
+// they are, may be changed, and belong to the program until `mw_release`. Returns `data`, or null when the bytes cannot
+// be kept, as those of short messages may not; then copy them.
+void *mw_keep(const void *data);
+
+// Gives back what `mw_keep` returned; null is ignored. May be called from any thread.
+void mw_release(void *data);
 
 // Returns the reason of the last failed call in this thread, as a sentence for the user; empty when none
 // failed. Valid until the next call fails.

@@ -64,6 +64,10 @@ pub struct mw_plan {
     pub priorities: *const mw_priority,
     /// Number of priorities.
     pub n_priorities: usize,
+    /// Where tasks arrive while the iteration runs: their number so far, which begins with `n_tasks`, is raised once
+    /// their inputs are there, from any thread, and stays valid until the function is called again or the run ends. The
+    /// iteration ends when all tasks that have arrived are done. Null when no more arrive.
+    pub n_arrived: *const u64,
 }
 
 /// Report of one worker in one iteration.

@@ -15,6 +15,7 @@ pub mod buffer;
 mod bytes;
 pub mod callbacks;
 pub mod failure;
+pub mod kept;
 pub mod map;
 pub mod options;
 mod program;

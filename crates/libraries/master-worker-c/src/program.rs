@@ -8,6 +8,7 @@ use crate::buffer::mw_buffer;
 use crate::bytes::{Aligned, Blob};
 use crate::callbacks::mw_program;
 use crate::failure::outcome;
+use crate::kept;
 use core::ffi::{c_int, c_void};
 use master_worker::{
     BoxError, Cancel, Iteration, IterationReport, MessageError, Program, Report, WorkerReport,
@@ -17,6 +18,7 @@ use std::ffi::CString;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// First failure on the master.
@@ -54,6 +56,8 @@ pub(crate) struct Foreign {
     is_master: Cell<bool>,
     /// True if shared data were sent before.
     is_sharing: bool,
+    /// Number of tasks that have arrived in this iteration, which the program raises; null when none arrive.
+    n_arrived: *const u64,
     is_worker: Cell<bool>,
     /// Reason why this rank cannot be a worker.
     no_worker: RefCell<Option<String>>,
@@ -93,6 +97,7 @@ impl Foreign {
             at_start,
             is_master: Cell::new(false),
             is_sharing: false,
+            n_arrived: ptr::null(),
             is_worker: Cell::new(false),
             no_worker: RefCell::new(None),
             failure,
@@ -148,7 +153,7 @@ impl Foreign {
         }
     }
 
-    fn compute(&self, shared: &Blob, tasks: Range<u64>, input: &Blob) -> Result<Blob, String> {
+    fn compute(&self, shared: &Blob, tasks: Range<u64>, input: Blob) -> Result<Blob, String> {
         self.begin_worker(0);
         if let Some(text) = self.no_worker.borrow().clone() {
             return Err(text);
@@ -157,16 +162,23 @@ impl Foreign {
             return Err("the chunk has no input".to_owned());
         };
         let mut result = mw_buffer::default();
-        let (shared, input) = (shared.as_bytes(), input.as_bytes());
-        // SAFETY: a function of the program with its state, as the header says; the bytes are borrowed for the call.
-        let code = unsafe { work(self.state, c_tasks(&tasks), shared, input, &raw mut result) };
+        let shared = shared.as_bytes();
+        let code = kept::passing(input, |input| {
+            // SAFETY: a function of the program with its state, as the header says; the bytes stay for the call.
+            unsafe { work(self.state, c_tasks(&tasks), shared, input, &raw mut result) }
+        });
         outcome("worker_work", code)?;
         Ok(result.into_blob().unwrap_or_default())
     }
 
     /// Calls `master_next`; `None` when it fails.
     fn ask(&self, iteration: u64) -> Option<(mw_plan, Option<Blob>)> {
-        let mut plan = mw_plan { n_tasks: 0, priorities: ptr::null(), n_priorities: 0 };
+        let mut plan = mw_plan {
+            n_tasks: 0,
+            priorities: ptr::null(),
+            n_priorities: 0,
+            n_arrived: ptr::null(),
+        };
         let mut shared = mw_buffer::default();
         let next = self.functions.master_next?;
         // SAFETY: a function of the program with its state, as the header says.
@@ -217,6 +229,7 @@ impl Program for Foreign {
         }
         let shared = shared.or_else(|| (!self.is_sharing).then(Blob::default));
         self.is_sharing = true;
+        self.n_arrived = plan.n_arrived;
         let mut next = match shared {
             Some(shared) => Iteration::new(plan.n_tasks, shared),
             None => Iteration::unchanged(plan.n_tasks),
@@ -230,6 +243,16 @@ impl Program for Foreign {
             }
         }
         Some(next)
+    }
+
+    fn n_arrived(&self) -> Option<u64> {
+        if self.n_arrived.is_null() {
+            return None;
+        }
+        // SAFETY: the program keeps the aligned number valid until the next call of `master_next`; that it is written
+        // meanwhile is what the atomic type is for.
+        let n_arrived = unsafe { AtomicU64::from_ptr(self.n_arrived.cast_mut()) };
+        Some(n_arrived.load(Ordering::Acquire))
     }
 
     fn n_iterations(&self) -> Option<u64> {
@@ -246,7 +269,7 @@ impl Program for Foreign {
     }
 
     fn work(&self, shared: &Blob, tasks: Range<u64>, input: Blob) -> Blob {
-        match self.compute(shared, tasks, &input) {
+        match self.compute(shared, tasks, input) {
             Ok(result) => result,
             // The library recognizes a failure by its panic; unlike `panic!`, this one prints nothing.
             Err(text) => resume_unwind(Box::new(text)),
@@ -255,8 +278,10 @@ impl Program for Foreign {
 
     fn recover(&mut self, tasks: Range<u64>, output: Blob) {
         let Some(recover) = self.functions.master_recover else { return };
-        // SAFETY: a function of the program with its state, as the header says.
-        let code = unsafe { recover(self.state, c_tasks(&tasks), output.as_bytes()) };
+        let code = kept::passing(output, |output| {
+            // SAFETY: a function of the program with its state, as the header says; the bytes stay for the call.
+            unsafe { recover(self.state, c_tasks(&tasks), output) }
+        });
         self.unless_failed("master_recover", code);
     }
 

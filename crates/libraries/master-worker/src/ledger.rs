@@ -18,6 +18,7 @@
 
 mod alarms;
 mod answers;
+mod arrivals;
 mod pool;
 mod retract;
 mod worker_state;

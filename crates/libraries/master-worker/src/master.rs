@@ -89,6 +89,8 @@ struct Sent<S> {
 
 /// Measurements, and those who are told.
 struct Reporting {
+    /// Number of tasks of the present iteration so far.
+    n_tasks: u64,
     tally: Tally,
     report: Report,
     reporter: ProgressReporter,
@@ -167,6 +169,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             sent: Sent { known: Vec::new(), shared: None, n_shared: 0 },
             quickest_s: f64::INFINITY,
             reporting: Reporting {
+                n_tasks: 0,
                 tally: Tally::default(),
                 report: Report::new(&options.policy),
                 reporter,
@@ -279,6 +282,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             return Err(Error::NothingShared { iteration: number });
         }
         let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
+        self.reporting.n_tasks = n_tasks;
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
         if let Some(network) = self.network.network() {
@@ -295,6 +299,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             ended_s = self.transport.now_s();
         });
         result?;
+        let n_tasks = self.reporting.n_tasks;
         let used = self.ledger.workers.in_use();
         let (mut report, mut dealt) =
             self.reporting.tally.report(number, n_tasks, ended_s - began_s, used);

@@ -31,6 +31,12 @@ pub trait Program: Clone + Send {
     /// Master: returns the tasks of the next iteration, counted from 0; `None` after the last one.
     fn next(&mut self, iteration: u64) -> Option<Iteration<Self::Shared>>;
 
+    /// Master: returns the number of tasks of the present iteration so far, where tasks arrive while it runs; `None`
+    /// when it has those that it began with. The iteration ends once all that have arrived are done.
+    fn n_arrived(&self) -> Option<u64> {
+        None
+    }
+
     /// Master: returns the total number of iterations, if known: `--progress` then shows the time left.
     fn n_iterations(&self) -> Option<u64> {
         None

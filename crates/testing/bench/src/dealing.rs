@@ -3,13 +3,13 @@
 use crate::Report;
 use crate::build_paths::BuildPaths;
 use crate::error::BenchError;
-use crate::library::BenchLibrary;
+use crate::library::{BenchLibrary, mpich_of_mpi4py};
 use crate::median;
 use crate::sample;
 use crate::table::{self, verdict};
 use serde_json::json;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Number of chunks in a run.
@@ -27,8 +27,8 @@ const PEER: &str = "C";
 struct Dealer {
     name: &'static str,
     ways: Vec<Vec<OsString>>,
-    /// Environment variable that it needs.
-    variable: Option<(&'static str, PathBuf)>,
+    /// Environment variables that it needs.
+    variables: Vec<(&'static str, OsString)>,
 }
 
 /// Chunks per second of a program in one way, a figure for each turn.
@@ -105,7 +105,7 @@ fn run(library: &BenchLibrary, dealer: &Dealer, words: &[OsString]) -> Result<f6
     let launcher = library.launch_shared(3);
     let mut command = Command::new(&launcher[0]);
     command.args(&launcher[1..]).args(words);
-    command.envs(dealer.variable.as_ref().map(|(name, value)| (*name, value)));
+    command.envs(dealer.variables.iter().map(|(name, value)| (*name, value)));
     sample::figure(command, figure_in)
 }
 
@@ -140,10 +140,10 @@ fn dealer(name: &'static str, program: &Path, ways: [&[&str]; 2]) -> Dealer {
         let arguments = arguments.iter().map(OsString::from);
         std::iter::once(program.into()).chain(arguments).collect()
     };
-    Dealer { name, ways: ways.into_iter().map(words).collect(), variable: None }
+    Dealer { name, ways: ways.into_iter().map(words).collect(), variables: Vec::new() }
 }
 
-/// Program of `mpi4py.futures`, if `scripts/setup.sh test` has installed it; it keeps one task in flight.
+/// Program of `mpi4py.futures`, if `scripts/setup.sh bench` has installed it; it keeps one task in flight.
 fn futures(paths: &BuildPaths, library: &BenchLibrary) -> Option<Dealer> {
     let environment = paths.root.join("target/venv-mpi4py");
     let python = environment.join("bin/python");
@@ -151,9 +151,9 @@ fn futures(paths: &BuildPaths, library: &BenchLibrary) -> Option<Dealer> {
     let module: [OsString; 3] = ["-m".into(), "mpi4py.futures".into(), script];
     let words = [python.clone().into_os_string()].into_iter().chain(module);
     let words = words.chain([N_TASKS_PYTHON.into()]).collect();
-    let mpich = environment.join("lib/mpich");
-    let variable = (library.key == "mpich").then_some(("LD_LIBRARY_PATH", mpich));
-    python.exists().then(|| Dealer { name: "mpi4py.futures", ways: vec![words], variable })
+    let is_mpich = library.key == "mpich";
+    let variables = if is_mpich { mpich_of_mpi4py(&environment) } else { Vec::new() };
+    python.exists().then(|| Dealer { name: "mpi4py.futures", ways: vec![words], variables })
 }
 
 #[cfg(test)]

@@ -59,6 +59,12 @@ pub(crate) fn dynamic(paths: &BuildPaths) -> Vec<BenchLibrary> {
     installed.filter(|library| library.mpirun.exists()).collect()
 }
 
+/// Environment variables with which the wheel of mpi4py in this virtual environment takes Debian's MPICH.
+pub(crate) fn mpich_of_mpi4py(environment: &Path) -> Vec<(&'static str, OsString)> {
+    let folder = environment.join("lib/mpich").into_os_string();
+    vec![("LD_LIBRARY_PATH", folder), ("MPI4PY_MPIABI", "mpich".into())]
+}
+
 impl BenchLibrary {
     /// Words that start `n_ranks` ranks, each on a core of its own.
     pub(crate) fn launch(&self, n_ranks: usize) -> Vec<OsString> {

@@ -14,6 +14,7 @@ mod build_paths;
 mod composing;
 mod dealing;
 mod error;
+mod executors;
 mod figures;
 mod functions;
 mod latency;
@@ -36,7 +37,7 @@ use std::process::ExitCode;
 /// Name of a part of the measurements, and its function, which gets the libraries and the number of turns.
 type Part = (&'static str, fn(&BuildPaths, &[BenchLibrary], usize) -> Result<Report, BenchError>);
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("price", price::measure),
     ("functions", |paths, _, n_turns| functions::measure(paths, n_turns)),
     ("latency", latency::measure),
@@ -45,6 +46,7 @@ const PARTS: [Part; 9] = [
     ("models", |paths, _, n_turns| models::measure(paths, n_turns)),
     ("composing", |paths, _, n_turns| composing::measure(paths, n_turns)),
     ("resizing", |paths, _, n_turns| resizing::measure(paths, n_turns)),
+    ("executors", executors::measure),
     ("tasks", |paths, _, n_turns| tasks::measure(paths, n_turns)),
 ];
 

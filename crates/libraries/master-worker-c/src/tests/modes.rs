@@ -20,6 +20,9 @@ fn programs_that_do_well() {
     check(&program, "x --threads 4 --policy ss --master-works", 0, WELL);
     check(&program, "settled --policy ss", 0, "settled: 1\n");
     check(&program, "priority --policy ss --threads 2", 0, "first: 30\n");
+    check(&program, "arrive", 0, WELL);
+    check(&program, "arrive --threads 1", 0, WELL);
+    check(&program, "keep", 0, WELL);
     check(&program, "map", 0, "sum of squares 328400\n");
     check(&program, "rest --threads=3 6 -- --threads 5", 0, &format!("{WELL}5 left: rest 5\n"));
 }

@@ -10,7 +10,7 @@ struct state {
     const char *mode;
     const mw_options *options;
     uint64_t sums[N_TASKS];
-    uint64_t n_iterations, n_recovered, first_start;
+    uint64_t n_iterations, n_recovered, n_arrived, first_start;
     uint32_t rank;
     int is_begun, is_worker, is_left;
     uint64_t *scratch;
@@ -49,6 +49,10 @@ static int master_next(void *data, uint64_t iteration, mw_plan *plan, mw_buffer 
         return 0;
     state->n_recovered = 0;
     plan->n_tasks = N_TASKS;
+    if (is_mode(state, "arrive")) {
+        plan->n_tasks = state->n_arrived = 1;
+        plan->n_arrived = &state->n_arrived;
+    }
     state->priority.tasks.start = 30;
     state->priority.tasks.end = 40;
     state->priority.priority = 2;
@@ -92,8 +96,16 @@ static int worker_work(void *data, mw_tasks tasks, mw_bytes shared, mw_bytes inp
         return 3;
     if (is_mode(state, "task-fails") && tasks.start <= 17 && 17 < tasks.end)
         return mw_fail("17 is bad");
+    if (is_mode(state, "keep")) {
+        uint64_t *kept = mw_keep(input.data);
+        if (kept != input.data || mw_keep(input.data) != NULL || mw_keep(shared.data) != NULL)
+            return mw_fail("the input is not kept once");
+        sums = kept;
+    }
     for (uint64_t i = 0; i < n; i++)
         after[i] = factor_and_offset[0] * sums[i] + factor_and_offset[1] * (tasks.start + i);
+    if (is_mode(state, "keep"))
+        mw_release((void *)sums);
     return 0;
 }
 
@@ -106,6 +118,8 @@ static int master_recover(void *data, mw_tasks tasks, mw_bytes result)
         state->first_start = tasks.start;
     memcpy(state->sums + tasks.start, result.data, result.n_bytes);
     state->n_recovered += result.n_bytes / sizeof *state->sums;
+    if (is_mode(state, "arrive") && state->n_arrived < N_TASKS)
+        state->n_arrived += 1;
     if (is_mode(state, "cancel"))
         mw_cancel(state->options);
     return 0;

@@ -17,13 +17,15 @@ const N_BROADCAST_MIN: usize = 3;
 const BROADCAST_BYTES_MIN: usize = 64 << 10;
 /// Longest single wait, in seconds: the run may be canceled meanwhile.
 const WAIT_S: f64 = 0.1;
+/// The same while a worker is idle and tasks may arrive, in seconds.
+const ARRIVAL_WAIT_S: f64 = 1e-3;
 
 impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Runs until every task is done or the program is settled.
     pub(super) fn compute(&mut self, number: u64) -> Result<(), Error> {
         self.begin_together(number)?;
         self.ping(number)?;
-        while !self.ledger.is_done() {
+        while self.is_unfinished() {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
             }
@@ -34,6 +36,17 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             self.listen(number)?;
         }
         Ok(())
+    }
+
+    /// Returns whether there are tasks to do, after adding those that have arrived.
+    fn is_unfinished(&mut self) -> bool {
+        let n_before = self.reporting.n_tasks;
+        let n_new = self.program.n_arrived().map_or(0, |n_now| n_now.saturating_sub(n_before));
+        if n_new != 0 && !self.program.is_settled() {
+            self.ledger.extend(n_before, n_new);
+            self.reporting.n_tasks += n_new;
+        }
+        !self.ledger.is_done()
     }
 
     fn carry_out(&mut self, step: LedgerAction, number: u64) -> Result<(), Error> {
@@ -189,7 +202,10 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                 return self.compute_here(&chunk, number);
             }
         }
-        let pause_s = self.ledger.pause_s(self.clock.now_s).min(WAIT_S);
+        let may_get_more =
+            self.ledger.idle_worker().is_some() && self.program.n_arrived().is_some();
+        let wait_s = if may_get_more { ARRIVAL_WAIT_S } else { WAIT_S };
+        let pause_s = self.ledger.pause_s(self.clock.now_s).min(wait_s);
         let received =
             self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
         match self.unless_anybody_gone(received)? {

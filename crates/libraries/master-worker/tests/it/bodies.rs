@@ -2,6 +2,8 @@
 //! 0.
 #![expect(clippy::unwrap_used, reason = "these are tests, wherever they run")]
 
+#[path = "bodies/arriving.rs"]
+mod arriving;
 #[path = "bodies/uneven.rs"]
 mod uneven;
 
@@ -35,6 +37,7 @@ pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
         ("a_smaller_number_of_workers_is_kept", a_smaller_number_of_workers_is_kept),
         ("the_model_chooses_among_the_workers", the_model_chooses_among_the_workers),
         ("nothing_to_do_is_done", nothing_to_do_is_done),
+        ("what_arrives_belongs_to_the_iteration", arriving::what_arrives_belongs_to_the_iteration),
     ]
 }
 
