@@ -114,11 +114,12 @@ install: ## install below PREFIX (/usr/local)
 	install -D -m 644 target/release/libsintonia_malleable.a $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.a
 	install -D -m 644 --target-directory=$(DESTDIR)$(PREFIX)/include \
 	  crates/libraries/master-worker-c/include/master_worker.h crates/libraries/master-worker-c/include/master_worker.hpp \
-	  crates/libraries/malleable-c/include/malleable.h
+	  $(addprefix crates/libraries/malleable-c/include/,malleable.h malleable.hpp sintonia_malleable.f90 \
+	  sintonia_malleable_arrays.f90)
 	@scripts/install-crates.sh $(DESTDIR)$(PREFIX)/share/sintonia
 
 uninstall: ## remove what `make install` put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/{master_worker.h,master_worker.hpp,malleable.h} \
+	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/{master_worker.h,master_worker.hpp,malleable.h,malleable.hpp,sintonia_malleable.f90,sintonia_malleable_arrays.f90} \
 	  $(DESTDIR)$(PREFIX)/lib/lib{sintonia.so,master_worker.so,master_worker.a} \
 	  $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.{so,a}
 	rm -rf $(DESTDIR)$(PREFIX)/share/sintonia

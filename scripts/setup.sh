@@ -32,7 +32,7 @@ libmpich-dev     | mpicc.mpich                             | test bench      | m
 mpich            | mpirun.mpich                            | test bench      | must | starts ranks under MPICH
 g++              | g++                                     | test            | must | C++ programs under the probe
 clang            | clang                                   | test            | must | a second compiler for what users write in C
-gfortran         | gfortran                                | test            | must | the three Fortran bindings under the probe
+gfortran         | gfortran                                | test            | must | the three Fortran bindings under the probe, malleable programs
 python3-venv     | /usr/lib/python3*/ensurepip/__init__.py | test            | must | Python programs and the MPI wheels of PyPI
 iproute2         | ip                                      | test            | may  | a cluster of network namespaces on one machine
 openssh-server   | sshd                                    | test            | may  | daemons started over `ssh` on that cluster (Debian starts an `sshd` of its own, too)
@@ -49,8 +49,8 @@ TABLE
 # virtual environment | requirements file | purposes | why
 environments() {
   cat <<'TABLE'
-target/venv-openmpi5 | scripts/python/openmpi5.txt | test bench | Open MPI 5 with mpi4py; programs start processes in it
-target/venv-mpich5   | scripts/python/mpich5.txt   | test bench | MPICH 5 with mpi4py; programs start processes in it
+target/venv-openmpi5 | scripts/python/openmpi5.txt | test bench | Open MPI 5 with mpi4py and NumPy; programs start processes in it
+target/venv-mpich5   | scripts/python/mpich5.txt   | test bench | MPICH 5 with mpi4py and NumPy; programs start processes in it
 target/venv-mpi4py   | scripts/python/mpi4py.txt   | test bench | mpi4py on the system's own MPI libraries; NumPy and cloudpickle for functions as tasks
 target/venv-extrap   | scripts/python/extrap.txt   | bench | Extra-P, beside which models are fitted
 target/venv-hyperqueue | scripts/python/hyperqueue.txt | bench | HyperQueue, beside which tasks are run

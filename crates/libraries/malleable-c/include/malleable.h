@@ -64,6 +64,9 @@
 // Program that changes its number of ranks while it runs, as seen by one of its processes.
 typedef struct malleable malleable;
 
+// Function that is called when a size begins or ends; it may ask for the communicator and the rows.
+typedef void (*malleable_hook)(struct malleable *program, void *context);
+
 // Rows of this rank.
 typedef struct malleable_share {
   // First row.
@@ -75,6 +78,27 @@ typedef struct malleable_share {
 // Function that writes the bounds of blocks of rows, from 0 to `n_rows` and one more than parts, for any number of
 // parts.
 typedef void (*malleable_bounds)(uint64_t n_rows, uint32_t n_parts, uint64_t *bounds, void *context);
+
+// Function that writes a row, by its position on this rank, and returns its number of bytes; where `bytes` is null it
+// only returns that number.
+typedef size_t (*malleable_pack)(uint64_t row, void *bytes, void *context);
+
+// Function that makes a row of these bytes, at its new position on this rank.
+typedef void (*malleable_unpack)(uint64_t row, const void *bytes, size_t n_bytes, void *context);
+
+// Container of the program's own, such as a `std::vector`, in which it keeps an array.
+typedef struct malleable_container {
+  // The container, at an address that stays.
+  void *container;
+  // Size of an element.
+  size_t element_bytes;
+  // Returns the address of the first element; null where there is none.
+  void *(*start)(void *container);
+  // Returns the number of elements.
+  size_t (*length)(void *container);
+  // Gives the container so many elements, with any contents, and returns their address; null where memory is short.
+  void *(*resize)(void *container, size_t n_elements);
+} malleable_container;
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,10 +130,28 @@ int malleable_resize_point(struct malleable *program, uint64_t *iteration);
 // replaces it.
 size_t malleable_handle(const struct malleable *program);
 
+// Has functions called with each size: `begins` when a number of ranks begins, `ends` when it ends; either may be null.
+//
+// `begins` makes what depends on the present ranks, such as communicators derived from `malleable_comm`, windows, files,
+// lists of neighbors, and ghost cells; `ends` frees it. All ranks call `begins` together at the first resize point, and
+// after every resize with their new data, new ranks too; so the program need not make any of it before its loop. All
+// ranks call `ends` together before a resize, also those that leave, and in `malleable_end`. MPI keeps a process that
+// has left until its windows and files are freed.
+//
+// Functions that are registered later begin later and end earlier. They may call `malleable_comm` and
+// `malleable_is_new`, and no other function of this library.
+int malleable_each_size(struct malleable *program,
+                        malleable_hook begins,
+                        malleable_hook ends,
+                        void *context);
+
 // Ends the program when the loop is done, or this process leaves: all processes call it. Arrays belong to the program
 // again. MPI is finalized at the end of the process: call `MPI_Finalize` only if the program initialized MPI itself.
 // Returns 0 or an error code.
 int malleable_end(struct malleable *program);
+
+// Returns the communicator of the present ranks as the integer that Fortran uses. A resize replaces it.
+int malleable_fortran_comm(const struct malleable *program);
 
 // Registers bytes that are the same on every rank and never change: they move while the program computes.
 //
@@ -156,6 +198,50 @@ int malleable_constant_csr(struct malleable *program,
                            uint32_t **columns,
                            void *values,
                            size_t value_bytes);
+
+// Like `malleable_constant_csr`, with columns of 64 bits.
+int malleable_constant_csr64(struct malleable *program,
+                             const char *called,
+                             uint32_t **lengths,
+                             uint64_t **columns,
+                             void *values,
+                             size_t value_bytes);
+
+// Registers a variable array whose rows have different numbers of elements, such as the particles of cells: addresses of
+// the program's pointers to the number of elements of each row, and to the elements, row by row. The arrays must come
+// from `malloc`, as for `malleable_rows`; both may be others at each resize point. With `MALLEABLE_WEIGHTED` each part
+// gets an equal number of elements.
+int malleable_uneven_rows(struct malleable *program,
+                          const char *called,
+                          uint32_t **lengths,
+                          void *place,
+                          size_t element_bytes);
+
+// Registers rows that are structures of the program, such as lists or trees: `pack` writes one of them as bytes, and
+// `unpack` makes it of them. At a resize and at a checkpoint `pack` is called for each row, first for its size. After a
+// resize `unpack` is called for each row that this rank has then; the share has the number of them before.
+int malleable_packed_rows(struct malleable *program,
+                          const char *called,
+                          malleable_pack pack,
+                          malleable_unpack unpack,
+                          void *context);
+
+// Registers an array in a container with an element for each row: a resize gives the container another number of
+// elements. Constant arrays move while the program computes, so it must not change them after its first resize point.
+int malleable_contained_rows(struct malleable *program,
+                             const char *called,
+                             bool is_constant,
+                             const struct malleable_container *rows);
+
+// Registers arrays in containers whose rows have different numbers of elements: `lengths` has the number of each row, as
+// 32 bits, and each of the `n_entries` containers at `entries` so many elements, row by row; the columns and the values
+// of a sparse matrix are two. With `MALLEABLE_WEIGHTED` each part gets an equal number of elements.
+int malleable_contained_uneven(struct malleable *program,
+                               const char *called,
+                               bool is_constant,
+                               const struct malleable_container *lengths,
+                               const struct malleable_container *entries,
+                               size_t n_entries);
 
 // Returns the reason of the last failed call in this thread, as a sentence for the user; empty when none failed. Valid
 // until the next call fails.

@@ -41,3 +41,30 @@ pub struct malleable_share {
 /// parts.
 pub type malleable_bounds =
     Option<unsafe extern "C" fn(n_rows: u64, n_parts: u32, bounds: *mut u64, context: *mut c_void)>;
+
+/// Function that writes a row, by its position on this rank, and returns its number of bytes; where `bytes` is null it
+/// only returns that number.
+pub type malleable_pack =
+    Option<unsafe extern "C" fn(row: u64, bytes: *mut c_void, context: *mut c_void) -> usize>;
+
+/// Function that makes a row of these bytes, at its new position on this rank.
+pub type malleable_unpack = Option<
+    unsafe extern "C" fn(row: u64, bytes: *const c_void, n_bytes: usize, context: *mut c_void),
+>;
+
+/// Container of the program's own, such as a `std::vector`, in which it keeps an array.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct malleable_container {
+    /// The container, at an address that stays.
+    pub container: *mut c_void,
+    /// Size of an element.
+    pub element_bytes: usize,
+    /// Returns the address of the first element; null where there is none.
+    pub start: Option<unsafe extern "C" fn(container: *mut c_void) -> *mut c_void>,
+    /// Returns the number of elements.
+    pub length: Option<unsafe extern "C" fn(container: *mut c_void) -> usize>,
+    /// Gives the container so many elements, with any contents, and returns their address; null where memory is short.
+    pub resize:
+        Option<unsafe extern "C" fn(container: *mut c_void, n_elements: usize) -> *mut c_void>,
+}

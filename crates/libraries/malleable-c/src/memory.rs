@@ -1,13 +1,14 @@
-//! Arrays from `malloc`, so that the program can free them.
+//! Arrays from `malloc`, so that the program can free them, and arrays in containers of the program, which are read only.
 
 use malleable::places::{Memory, StableBytes};
 use std::any::Any;
 use std::ptr;
 
-/// Bytes from `malloc`, owned by this value.
+/// Bytes from `malloc`, owned by this value unless they are those of a container.
 pub(crate) struct Array {
     start: *mut u8,
     n_bytes: usize,
+    is_borrowed: bool,
 }
 
 // SAFETY: this is the only owner of its bytes, like a box of them.
@@ -21,7 +22,16 @@ impl Array {
     pub(crate) fn zeros(n_bytes: usize) -> Self {
         // SAFETY: `calloc` takes any numbers; a program may free its result even if that is null.
         let start = unsafe { libc::calloc(n_bytes.max(1), 1) }.cast::<u8>();
-        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes } }
+        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes }, is_borrowed: false }
+    }
+
+    /// Borrows the bytes of a container, which only keeps them.
+    ///
+    /// # Safety
+    /// `start` points to `n_bytes` bytes, which stay where they are as long as this value exists; or it is null and
+    /// there are none.
+    pub(crate) unsafe fn borrow(start: *mut u8, n_bytes: usize) -> Self {
+        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes }, is_borrowed: true }
     }
 
     /// Adopts an array that the program gives away.
@@ -29,7 +39,7 @@ impl Array {
     /// # Safety
     /// `start` points to `n_bytes` bytes from `malloc`; or it is null and there are none.
     pub(crate) unsafe fn adopt(start: *mut u8, n_bytes: usize) -> Self {
-        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes } }
+        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes }, is_borrowed: false }
     }
 
     pub(crate) fn copy_of(other: &Self) -> Self {
@@ -75,6 +85,9 @@ impl AsMut<[u8]> for Array {
 
 impl Drop for Array {
     fn drop(&mut self) {
+        if self.is_borrowed {
+            return;
+        }
         // SAFETY: the pointer comes from `malloc`, or is null, and has no other owner.
         unsafe { libc::free(self.start.cast()) }
     }

@@ -1,11 +1,11 @@
-//! Registration of the objects of a program.
+//! Registration of values and of partitions of rows.
 
 use crate::abi::{
     MALLEABLE_ALIGNED, MALLEABLE_BLOCKS_2D, MALLEABLE_CYCLIC, MALLEABLE_EVEN, MALLEABLE_FAILED,
     MALLEABLE_WEIGHTED, malleable_bounds, malleable_share,
 };
-use crate::arrays::{PointerSlot, ProgramValue};
-use crate::failure::{guarded, misuse};
+use crate::arrays::ProgramValue;
+use crate::failure::misuse;
 use crate::run::malleable;
 use ::malleable::{Class, Cut};
 use c_interface::set_last_error;
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// # Safety
 /// `text` is null or ends with a zero byte.
-unsafe fn name(text: *const c_char) -> Option<&'static str> {
+pub(crate) unsafe fn name(text: *const c_char) -> Option<&'static str> {
     if text.is_null() {
         return None;
     }
@@ -66,7 +66,7 @@ unsafe fn value(
     class: Class,
 ) -> c_int {
     // SAFETY: by the condition of the callers.
-    let (Some(program), Some(name)) = (unsafe { program.as_mut() }, unsafe { name(called) }) else {
+    let (Some(program), Some(name)) = (unsafe { program.as_ref() }, unsafe { name(called) }) else {
         return misuse("a value was registered with a null pointer");
     };
     if place.is_null() {
@@ -74,8 +74,10 @@ unsafe fn value(
     }
     // SAFETY: by the condition of the callers.
     let value = unsafe { ProgramValue::new(place.cast(), n_bytes) };
-    program.state.value(name, class, value);
-    0
+    program.with(|parts| {
+        parts.state.value(name, class, value);
+        0
+    })
 }
 
 /// Sets the partition of the rows of the arrays that are registered next: `MALLEABLE_EVEN` and so on, with its
@@ -128,11 +130,11 @@ unsafe fn space(
     share: *mut malleable_share,
 ) -> c_int {
     // SAFETY: by the condition of the callers.
-    let (Some(program), false) = (unsafe { program.as_mut() }, share.is_null()) else {
+    let (Some(program), false) = (unsafe { program.as_ref() }, share.is_null()) else {
         return misuse("rows were registered with a null pointer");
     };
-    guarded(|| {
-        if let Some(first) = program.first_share(n_rows, cut) {
+    program.with(|parts| {
+        if let Some(first) = parts.first_share(n_rows, cut) {
             let Ok(first) = first.map_err(|why| set_last_error(&why)) else {
                 return MALLEABLE_FAILED;
             };
@@ -140,99 +142,9 @@ unsafe fn space(
             unsafe { share.write(first) };
         }
         // SAFETY: by the condition of the callers.
-        unsafe { program.state.space(n_rows, cut, share) };
+        unsafe { parts.state.space(n_rows, cut, share) };
         0
     })
-}
-
-/// Registers a constant array with an element of `row_bytes` for each row: `place` is the address of the program's
-/// pointer to it. The array must come from `malloc`: a resize frees it and puts a new one in its place, which the
-/// program frees in the end. Constant arrays move while the program computes, so it must not write to them after its
-/// first resize point.
-///
-/// # Safety
-/// The name ends with a zero byte; until the end, `place` holds a pointer that is null or from `malloc`, to as many
-/// elements as this rank has rows.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn malleable_constant_rows(
-    program: *mut malleable,
-    called: *const c_char,
-    place: *mut c_void,
-    row_bytes: usize,
-) -> c_int {
-    // SAFETY: by the condition of this function.
-    unsafe { array(program, called, (place, row_bytes), Class::Constant) }
-}
-
-/// Registers a variable array with an element of `row_bytes` for each row: `place` is the address of the program's
-/// pointer to it, which may point to another array from `malloc` at each resize point. A resize frees the array and
-/// puts a new one in its place, which the program frees in the end.
-///
-/// # Safety
-/// As for `malleable_constant_rows`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn malleable_rows(
-    program: *mut malleable,
-    called: *const c_char,
-    place: *mut c_void,
-    row_bytes: usize,
-) -> c_int {
-    // SAFETY: by the condition of this function.
-    unsafe { array(program, called, (place, row_bytes), Class::Variable) }
-}
-
-unsafe fn array(
-    program: *mut malleable,
-    called: *const c_char,
-    (place, row_bytes): (*mut c_void, usize),
-    class: Class,
-) -> c_int {
-    // SAFETY: by the condition of the callers.
-    let (Some(program), Some(name)) = (unsafe { program.as_mut() }, unsafe { name(called) }) else {
-        return misuse("an array was registered with a null pointer");
-    };
-    if place.is_null() || row_bytes == 0 {
-        return misuse(&format!(
-            "`{name}` is registered at a null pointer, or has rows of no bytes"
-        ));
-    }
-    // SAFETY: by the condition of the callers.
-    let place = unsafe { PointerSlot::new(place.cast(), row_bytes) };
-    if program.state.array(name, class, place) { 0 } else { no_rows(name) }
-}
-
-fn no_rows(name: &str) -> c_int {
-    misuse(&format!("`{name}` belongs to no rows; call `malleable_rows_of` before"))
-}
-
-/// Registers the rows of a constant sparse matrix: addresses of the program's pointers to the number of entries of each
-/// row, and to the columns and values of all entries, row by row. The arrays must come from `malloc`, as for
-/// `malleable_constant_rows`. With `MALLEABLE_WEIGHTED` each part gets an equal number of entries.
-///
-/// # Safety
-/// As for `malleable_constant_rows`, with as many entries as the lengths add up to.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn malleable_constant_csr(
-    program: *mut malleable,
-    called: *const c_char,
-    lengths: *mut *mut u32,
-    columns: *mut *mut u32,
-    values: *mut c_void,
-    value_bytes: usize,
-) -> c_int {
-    // SAFETY: by the condition of this function.
-    let (Some(program), Some(name)) = (unsafe { program.as_mut() }, unsafe { name(called) }) else {
-        return misuse("a matrix was registered with a null pointer");
-    };
-    if lengths.is_null() || columns.is_null() || values.is_null() || value_bytes == 0 {
-        return misuse(&format!(
-            "`{name}` is registered at a null pointer, or has values of no bytes"
-        ));
-    }
-    let at = [(lengths.cast(), 4), (columns.cast(), 4), (values.cast(), value_bytes)];
-    // SAFETY: by the condition of this function.
-    let places = at.map(|(place, n_bytes)| unsafe { PointerSlot::new(place, n_bytes) });
-    if program.state.sparse(name, places) { 0 } else { no_rows(name) }
 }
 
 /// Largest number of C functions in one program.

@@ -1,23 +1,37 @@
 //! A run: begin, resize points, end.
 
 use crate::abi::{
-    MALLEABLE_CONTINUE, MALLEABLE_FAILED, MALLEABLE_LEFT, MALLEABLE_RESIZED, malleable_share,
+    MALLEABLE_CONTINUE, MALLEABLE_FAILED, MALLEABLE_LEFT, MALLEABLE_MISUSE, MALLEABLE_RESIZED,
+    malleable_share,
 };
 use crate::arguments;
 use crate::failure::{guarded, misuse};
-use crate::state::Registered;
+use crate::state::{Registered, SizeHooks};
 use ::malleable::{Cut, Malleable, Step};
 use c_interface::{sentence, set_last_error};
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
+use std::cell::{Cell, RefCell};
 use std::ptr;
+use std::rc::Rc;
 
 /// Program that changes its number of ranks while it runs, as seen by one of its processes.
 #[allow(non_camel_case_types, reason = "the name is that of the C header")]
 pub struct malleable {
+    /// Borrowed during each call, so that a function of the program that is called meanwhile gets an error.
+    parts: RefCell<Parts>,
+    /// Communicator of the present ranks.
+    comm: Rc<Cell<usize>>,
+    is_new: bool,
+}
+
+/// Function that is called when a size begins or ends; it may ask for the communicator and the rows.
+#[allow(non_camel_case_types, reason = "the name is that of the C header")]
+pub type malleable_hook =
+    Option<unsafe extern "C" fn(program: *mut malleable, context: *mut c_void)>;
+
+pub(crate) struct Parts {
     run: Malleable,
     pub(crate) state: Registered,
-    /// Whether the state of a new process has arrived.
-    has_come: bool,
 }
 
 /// Begins a malleable program, and initializes MPI unless the program has called `MPI_Init_thread` with
@@ -56,8 +70,7 @@ pub unsafe extern "C" fn malleable_begin_with(
         };
         match Malleable::begin(options) {
             Ok(run) => {
-                let program = malleable { run, state: Registered::default(), has_come: false };
-                begun = Box::into_raw(Box::new(program));
+                begun = Box::into_raw(Box::new(malleable::of(run)));
                 0
             }
             Err(error) => failed(&error),
@@ -72,6 +85,22 @@ fn failed(error: &dyn std::error::Error) -> c_int {
 }
 
 impl malleable {
+    fn of(run: Malleable) -> Self {
+        let (comm, is_new) = (Rc::new(Cell::new(run.comm().handle())), run.is_new());
+        let state = Registered::telling(Rc::clone(&comm));
+        Self { parts: RefCell::new(Parts { run, state }), comm, is_new }
+    }
+
+    /// Runs the body of a function that C calls, unless it is called by a function that the library has called.
+    pub(crate) fn with(&self, body: impl FnOnce(&mut Parts) -> c_int) -> c_int {
+        match self.parts.try_borrow_mut() {
+            Ok(mut parts) => guarded(|| body(&mut parts)),
+            Err(_) => misuse("the library was called by a function that it calls itself"),
+        }
+    }
+}
+
+impl Parts {
     /// Rows of this rank at the start; `None` where the program sets them.
     pub(crate) fn first_share(
         &self,
@@ -92,19 +121,22 @@ impl malleable {
     }
 
     fn resize_point(&mut self, iteration: &mut u64) -> Result<c_int, ::malleable::Error> {
-        let is_arriving = self.run.is_new() && !self.has_come;
-        let before = (self.run.comm().handle(), self.run.comm().size());
-        if self.run.resize_point(*iteration, &mut self.state)? == Step::Left {
+        let step = self.run.resize_point(*iteration, &mut self.state);
+        if step.inspect_err(|_| self.state.forget_size())? == Step::Left {
             return Ok(MALLEABLE_LEFT);
         }
-        let comm = self.run.comm();
-        if !is_arriving && before == (comm.handle(), comm.size()) {
+        if !self.state.take_come() {
             return Ok(MALLEABLE_CONTINUE);
         }
-        self.has_come = true;
-        self.state.tell(comm)?;
         *iteration = self.run.iteration();
         Ok(MALLEABLE_RESIZED)
+    }
+
+    fn end(&mut self) -> c_int {
+        self.state.end_size();
+        let ended = self.run.finish();
+        self.state.give_back();
+        ended.map_or_else(|error| failed(&error), |()| 0)
     }
 }
 
@@ -116,7 +148,7 @@ impl malleable {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_is_new(program: *const malleable) -> bool {
     // SAFETY: by the condition of this function.
-    unsafe { program.as_ref() }.is_some_and(|program| program.run.is_new())
+    unsafe { program.as_ref() }.is_some_and(|program| program.is_new)
 }
 
 /// Point at which the size may change: at the head of the loop, before this iteration. All processes of the program
@@ -134,13 +166,18 @@ pub unsafe extern "C" fn malleable_resize_point(
     iteration: *mut u64,
 ) -> c_int {
     // SAFETY: by the condition of this function.
-    let program = unsafe { program.as_mut() };
+    let program = unsafe { program.as_ref() };
     // SAFETY: by the condition of this function.
     let iteration = unsafe { iteration.as_mut() };
     let (Some(program), Some(iteration)) = (program, iteration) else {
         return misuse("`malleable_resize_point` got a null pointer");
     };
-    guarded(|| program.resize_point(iteration).unwrap_or_else(|error| failed(&error)))
+    let code =
+        program.with(|parts| parts.resize_point(iteration).unwrap_or_else(|error| failed(&error)));
+    if code == MALLEABLE_LEFT {
+        program.comm.set(program.parts.borrow().run.comm().handle());
+    }
+    code
 }
 
 /// Returns the communicator of the present ranks, as a number that `malleable_comm` converts to an `MPI_Comm`. A resize
@@ -151,7 +188,41 @@ pub unsafe extern "C" fn malleable_resize_point(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_handle(program: *const malleable) -> usize {
     // SAFETY: by the condition of this function.
-    unsafe { program.as_ref() }.map_or(0, |program| program.run.comm().handle())
+    unsafe { program.as_ref() }.map_or(0, |program| program.comm.get())
+}
+
+/// Has functions called with each size: `begins` when a number of ranks begins, `ends` when it ends; either may be null.
+///
+/// `begins` makes what depends on the present ranks, such as communicators derived from `malleable_comm`, windows, files,
+/// lists of neighbors, and ghost cells; `ends` frees it. All ranks call `begins` together at the first resize point, and
+/// after every resize with their new data, new ranks too; so the program need not make any of it before its loop. All
+/// ranks call `ends` together before a resize, also those that leave, and in `malleable_end`. MPI keeps a process that
+/// has left until its windows and files are freed.
+///
+/// Functions that are registered later begin later and end earlier. They may call `malleable_comm` and
+/// `malleable_is_new`, and no other function of this library.
+///
+/// # Safety
+/// The functions may be called with this context until the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_each_size(
+    program: *mut malleable,
+    begins: malleable_hook,
+    ends: malleable_hook,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    let Some(own) = (unsafe { program.as_ref() }) else {
+        return misuse("`malleable_each_size` got a null pointer");
+    };
+    own.with(|parts| {
+        // SAFETY: by the condition of this function.
+        let begins = begins.map(|begins| move || unsafe { begins(program, context) });
+        // SAFETY: by the condition of this function.
+        let ends = ends.map(|ends| move || unsafe { ends(program, context) });
+        parts.state.hooks(SizeHooks::of(begins, ends));
+        0
+    })
 }
 
 /// Ends the program when the loop is done, or this process leaves: all processes call it. Arrays belong to the program
@@ -162,14 +233,15 @@ pub unsafe extern "C" fn malleable_handle(program: *const malleable) -> usize {
 /// `program` was begun, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn malleable_end(program: *mut malleable) -> c_int {
-    if program.is_null() {
+    // SAFETY: by the condition of this function.
+    let Some(own) = (unsafe { program.as_ref() }) else {
         return misuse("`malleable_end` got a null pointer");
+    };
+    let code = own.with(Parts::end);
+    if code == MALLEABLE_MISUSE {
+        return code;
     }
     // SAFETY: the pointer was returned by `malleable_begin`, and ends here.
-    let mut program = unsafe { Box::from_raw(program) };
-    guarded(|| {
-        let ended = program.run.finish();
-        program.state.give_back();
-        ended.map_or_else(|error| failed(&error), |()| 0)
-    })
+    drop(unsafe { Box::from_raw(program) });
+    code
 }

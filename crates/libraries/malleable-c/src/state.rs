@@ -1,16 +1,24 @@
 //! Registered objects of a C program, as a state in Rust.
 
 use crate::abi::malleable_share;
-use crate::arrays::{ArrayState, Foreign, PointerSlot, ProgramValue};
-use crate::memory::Array;
-use malleable::{Class, Comm, Cut, Data, Error, State};
-use std::sync::Arc;
+use crate::arrays::{ProgramArray, ProgramValue};
+use crate::packed::PackedRows;
+use ::malleable::places::Slot;
+use ::malleable::{Class, Comm, Cut, Data, MpiError, State};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// All registered objects, in the order of registration.
-#[derive(Default)]
 pub(crate) struct Registered {
     values: Vec<(&'static str, Class, ProgramValue)>,
     spaces: Vec<Space>,
+    hooks: Vec<SizeHooks>,
+    /// Communicator of the present ranks, as the program asks for it.
+    comm: Rc<Cell<usize>>,
+    /// Whether a size has begun that has not ended.
+    is_begun: bool,
+    /// Whether the data of a new size have arrived.
+    has_come: bool,
 }
 
 /// Rows with their partition, and the objects that have an element for each of them.
@@ -19,27 +27,48 @@ struct Space {
     cut: Cut,
     /// Rows of this rank, read and written by the program as well.
     share: *mut malleable_share,
-    objects: Vec<Object>,
+    objects: Vec<(&'static str, Object)>,
 }
 
-enum Object {
-    Array { name: &'static str, class: Class, place: PointerSlot, kept: ArrayState },
-    Sparse(Box<Sparse>),
+/// Object of which each rank holds its rows.
+pub(crate) enum Object {
+    /// An element for each row.
+    Even(Class, ProgramArray),
+    /// Lengths of the rows, and arrays with so many elements for each of them.
+    Uneven(Class, ProgramArray, Vec<ProgramArray>),
+    /// Structures of the program.
+    Packed(PackedRows),
 }
 
-/// Sparse matrix: the lengths of its rows are copied, since they decide where rows go.
-struct Sparse {
-    name: &'static str,
-    lengths: Arc<[u32]>,
-    /// Lengths that the program has.
-    told: Arc<[u32]>,
-    lengths_at: PointerSlot,
-    arrays: [(PointerSlot, ArrayState); 2],
+/// Functions that the program wants to have called with each size.
+pub(crate) struct SizeHooks {
+    begins: Option<Box<dyn Fn()>>,
+    ends: Option<Box<dyn Fn()>>,
+}
+
+impl SizeHooks {
+    pub(crate) fn of(
+        begins: Option<impl Fn() + 'static>,
+        ends: Option<impl Fn() + 'static>,
+    ) -> Self {
+        let begins = begins.map(|begins| Box::new(begins) as Box<dyn Fn()>);
+        Self { begins, ends: ends.map(|ends| Box::new(ends) as Box<dyn Fn()>) }
+    }
 }
 
 impl Registered {
+    /// Nothing yet; `comm` gets the communicator of each size.
+    pub(crate) fn telling(comm: Rc<Cell<usize>>) -> Self {
+        let (values, spaces, hooks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { values, spaces, hooks, comm, is_begun: false, has_come: false }
+    }
+
     pub(crate) fn value(&mut self, name: &'static str, class: Class, value: ProgramValue) {
         self.values.push((name, class, value));
+    }
+
+    pub(crate) fn hooks(&mut self, hooks: SizeHooks) {
+        self.hooks.push(hooks);
     }
 
     /// Begins a space of rows.
@@ -50,27 +79,38 @@ impl Registered {
         self.spaces.push(Space { n_rows, cut, share, objects: Vec::new() });
     }
 
-    /// Adds an array with an element for each row of the newest space; `false` where there is none.
-    pub(crate) fn array(&mut self, name: &'static str, class: Class, place: PointerSlot) -> bool {
-        let object = Object::Array { name, class, place, kept: ArrayState::default() };
-        self.spaces.last_mut().map(|space| space.objects.push(object)).is_some()
+    /// Adds an object to the newest space; `false` where there is none.
+    pub(crate) fn object(&mut self, name: &'static str, object: Object) -> bool {
+        self.spaces.last_mut().map(|space| space.objects.push((name, object))).is_some()
     }
 
-    /// Adds a sparse matrix with the rows of the newest space: places of lengths, columns, and
-    /// values.
-    pub(crate) fn sparse(&mut self, name: &'static str, places: [PointerSlot; 3]) -> bool {
-        let [lengths_at, columns, values] = places;
-        let arrays = [columns, values].map(|place| (place, ArrayState::default()));
-        let nothing: Arc<[u32]> = Arc::default();
-        let (lengths, told) = (Arc::clone(&nothing), nothing);
-        let sparse = Box::new(Sparse { name, lengths, told, lengths_at, arrays });
-        self.spaces.last_mut().map(|space| space.objects.push(Object::Sparse(sparse))).is_some()
+    /// Returns whether the data of a new size have arrived since the last call, and drops packed rows.
+    pub(crate) fn take_come(&mut self) -> bool {
+        self.objects().for_each(|object| {
+            if let Object::Packed(rows) = object {
+                rows.clear();
+            }
+        });
+        std::mem::take(&mut self.has_come)
+    }
+
+    /// Ends the present size, if one has begun, at the end of the program.
+    pub(crate) fn end_size(&mut self) {
+        if std::mem::take(&mut self.is_begun) {
+            self.hooks.iter().rev().filter_map(|hooks| hooks.ends.as_ref()).for_each(|ends| ends());
+        }
+    }
+
+    /// Takes back that a size has begun: the ranks have lost each other, so that nothing can be freed together.
+    pub(crate) fn forget_size(&mut self) {
+        self.is_begun = false;
     }
 
     /// Writes the rows that this rank has after a resize into the program's shares.
-    pub(crate) fn tell(&mut self, comm: &Comm) -> Result<(), Error> {
+    fn tell(&mut self, comm: &Comm) -> Result<(), MpiError> {
         for space in &mut self.spaces {
-            let come = space.objects.iter_mut().map(Object::told).fold(None, Option::or);
+            let come = space.objects.iter_mut().map(|(_, object)| object.n_come());
+            let come = come.fold(None, Option::or).map(|n_rows| n_rows as u64);
             let n_rows = come.unwrap_or(space.share().n_rows);
             let all = comm.allgather(&[n_rows, space.n_rows])?;
             let before = all.chunks(2).take(comm.rank() as usize).map(|rank| rank[0]).sum();
@@ -87,14 +127,18 @@ impl Registered {
 
     /// Gives constant arrays back to the program.
     pub(crate) fn give_back(&mut self) {
-        for object in self.spaces.iter_mut().flat_map(|space| &mut space.objects) {
-            match object {
-                Object::Array { place, kept, .. } => kept.give_back(*place),
-                Object::Sparse(sparse) => {
-                    sparse.arrays.iter_mut().for_each(|(place, kept)| kept.give_back(*place));
-                }
+        self.objects().for_each(|object| match object {
+            Object::Even(_, array) => array.give_back(),
+            Object::Uneven(_, lengths, arrays) => {
+                lengths.give_back();
+                arrays.iter_mut().for_each(ProgramArray::give_back);
             }
-        }
+            Object::Packed(_) => {}
+        });
+    }
+
+    fn objects(&mut self) -> impl Iterator<Item = &mut Object> {
+        self.spaces.iter_mut().flat_map(|space| &mut space.objects).map(|(_, object)| object)
     }
 }
 
@@ -108,45 +152,41 @@ impl Space {
         // SAFETY: as above.
         unsafe { self.share.write(share) }
     }
+
+    fn packed(&mut self) -> impl Iterator<Item = &mut PackedRows> {
+        self.objects.iter_mut().filter_map(|(_, object)| match object {
+            Object::Packed(rows) => Some(rows),
+            Object::Even(..) | Object::Uneven(..) => None,
+        })
+    }
 }
 
 impl Object {
-    /// Hands new lengths to the program; returns the number of rows after a resize.
-    fn told(&mut self) -> Option<u64> {
-        let n_rows = match self {
-            Self::Array { kept, .. } => kept.n_come.take(),
-            Self::Sparse(sparse) => sparse.tell(),
-        };
-        n_rows.map(|n_rows| n_rows as u64)
-    }
-}
-
-impl Sparse {
-    /// Takes over the program's lengths, when there are new ones.
-    fn look(&mut self, n_rows: usize) {
-        let start = self.lengths_at.get().cast::<u32>();
-        if self.lengths.is_empty() && !start.is_null() && n_rows != 0 {
-            // SAFETY: the program states that there are `n_rows`.
-            let lengths = unsafe { std::slice::from_raw_parts(start, n_rows) };
-            self.lengths = lengths.into();
-            self.told = Arc::clone(&self.lengths);
+    /// Number of rows, if they have arrived since the last call.
+    fn n_come(&mut self) -> Option<usize> {
+        match self {
+            Self::Even(_, array) => array.n_come.take(),
+            Self::Uneven(_, lengths, _) => lengths.n_come.take(),
+            Self::Packed(rows) => Some(rows.n_rows()),
         }
     }
 
-    /// Hands the new lengths to the program.
-    fn tell(&mut self) -> Option<usize> {
-        if Arc::ptr_eq(&self.lengths, &self.told) {
-            return None;
+    fn register<'a>(&'a mut self, name: &'static str, n_own: usize, data: &mut Data<'a>) {
+        match self {
+            Self::Even(class, array) => {
+                data.foreign_rows(name, *class, Box::new(array.slot(n_own)));
+            }
+            Self::Uneven(class, lengths, arrays) => {
+                let n_entries = lengths.sum(n_own);
+                let arrays = arrays.iter_mut().map(|array| {
+                    let slot: Box<dyn Slot + 'a> = Box::new(array.slot(n_entries));
+                    slot
+                });
+                let arrays = arrays.collect();
+                data.foreign_uneven(name, *class, Box::new(lengths.slot(n_own)), arrays);
+            }
+            Self::Packed(rows) => rows.register(name, n_own, data),
         }
-        let mut array = Array::zeros(size_of_val(&*self.lengths));
-        for (bytes, length) in array.as_mut().chunks_exact_mut(4).zip(&*self.lengths) {
-            bytes.copy_from_slice(&length.to_ne_bytes());
-        }
-        // SAFETY: these are the lengths being replaced, which have no other owner.
-        drop(unsafe { Array::adopt(self.lengths_at.get(), size_of_val(&*self.told)) });
-        self.lengths_at.set(array.into_raw());
-        self.told = Arc::clone(&self.lengths);
-        Some(self.lengths.len())
     }
 }
 
@@ -158,26 +198,36 @@ impl State for Registered {
         for space in &mut self.spaces {
             let n_own = usize::try_from(space.share().n_rows).unwrap_or(usize::MAX);
             data.rows_of(space.n_rows, space.cut);
-            for object in &mut space.objects {
-                register(object, n_own, data);
+            for (name, object) in &mut space.objects {
+                object.register(name, n_own, data);
             }
         }
     }
-}
 
-fn register<'a>(object: &'a mut Object, n_own: usize, data: &mut Data<'a>) {
-    match object {
-        Object::Array { name, class, place, kept } => {
-            let array = Foreign::new(*place, n_own, *class == Class::Constant, kept);
-            data.foreign_rows(name, *class, Box::new(array));
+    fn size_begins(&mut self, comm: &Comm) -> Result<(), MpiError> {
+        self.comm.set(comm.handle());
+        if self.has_come {
+            self.tell(comm)?;
+            self.spaces.iter_mut().flat_map(Space::packed).for_each(PackedRows::unpack);
         }
-        Object::Sparse(sparse) => {
-            sparse.look(n_own);
-            let Sparse { name, lengths, arrays: [columns, values], .. } = &mut **sparse;
-            let n = lengths.iter().map(|length| *length as usize).sum();
-            let columns = Foreign::new(columns.0, n, true, &mut columns.1);
-            let values = Foreign::new(values.0, n, true, &mut values.1);
-            data.foreign_csr(name, lengths, [Box::new(columns), Box::new(values)]);
+        self.is_begun = true;
+        self.hooks.iter().filter_map(|hooks| hooks.begins.as_ref()).for_each(|begins| begins());
+        Ok(())
+    }
+
+    fn size_ends(&mut self, _comm: &Comm) -> Result<(), MpiError> {
+        self.end_size();
+        Ok(())
+    }
+
+    fn pack(&mut self) {
+        for space in &mut self.spaces {
+            let n_rows = space.share().n_rows;
+            space.packed().for_each(|rows| rows.pack(n_rows));
         }
+    }
+
+    fn unpack(&mut self) {
+        self.has_come = true;
     }
 }

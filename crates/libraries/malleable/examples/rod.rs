@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "a program that says its result")]
 
-use malleable::{Comm, Cut, Data, Error, Malleable, Options, State, Step};
+use malleable::{Comm, Cut, Data, Error, Malleable, MpiError, Options, State, Step};
 use std::sync::Arc;
 
 /// Part of the rod.
@@ -17,6 +17,8 @@ struct Rod {
     heat: Vec<f64>,
     /// Number of iterations done, the same on all ranks.
     n_done: u64,
+    /// Communicator for the exchange with neighbors, made anew for each size.
+    links: Option<Comm>,
 }
 
 impl State for Rod {
@@ -29,6 +31,15 @@ impl State for Rod {
         data.constant_rows("conducts", &mut self.conducts);
         data.rows("heat", &mut self.heat);
     }
+
+    fn size_begins(&mut self, comm: &Comm) -> Result<(), MpiError> {
+        self.links = Some(comm.duplicate()?);
+        Ok(())
+    }
+
+    fn size_ends(&mut self, _comm: &Comm) -> Result<(), MpiError> {
+        self.links.take().map_or(Ok(()), Comm::free)
+    }
 }
 
 impl Rod {
@@ -38,10 +49,11 @@ impl Rod {
         let rows = first(rank)..first(rank + 1);
         let conducts = rows.clone().map(|row| 1.0 / ((row % 7) as f64 + 3.0)).collect();
         let heat = rows.map(|row| ((row * 37) % 101) as f64).collect();
-        Self { n_rows, until, conducts, heat, n_done: 0 }
+        Self { n_rows, until, conducts, heat, n_done: 0, links: None }
     }
 
-    fn step(&mut self, comm: &Comm) -> Result<Step, Error> {
+    fn step(&mut self) -> Result<Step, Error> {
+        let comm = self.links.as_ref().expect("a size has begun");
         let (rank, size) = (comm.rank(), comm.size());
         let (left, right) = (rank.checked_sub(1), Some(rank + 1).filter(|next| *next < size));
         let (first, last) = (self.heat[0], self.heat[self.heat.len() - 1]);
@@ -105,7 +117,7 @@ fn main() -> Result<(), Error> {
         let pause_us = pause_us + work_us / u64::from(comm.size());
         std::thread::sleep(std::time::Duration::from_micros(pause_us));
         assert!(rod.n_done != panic_at || comm.rank() + 1 < comm.size(), "the last rank gives up");
-        rod.step(comm)
+        rod.step()
     })?;
     if step == Step::Left {
         return Ok(());

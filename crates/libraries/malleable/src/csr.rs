@@ -10,16 +10,16 @@ use std::sync::Arc;
 /// It is one object for [`Data`](crate::Data): its arrays are moved in the order in which they are needed. They are
 /// shared (`Arc`), so that they can be sent while the program computes with them.
 #[derive(Clone, PartialEq)]
-pub struct Csr<T = f64> {
+pub struct Csr<T = f64, C = u32> {
     /// Number of entries of each row.
     pub lengths: Arc<[u32]>,
-    /// Column of each entry, row by row.
-    pub columns: Arc<[u32]>,
+    /// Column of each entry, row by row; `C` is `u64` where there are too many for 32 bits.
+    pub columns: Arc<[C]>,
     /// Value of each entry, row by row.
     pub values: Arc<[T]>,
 }
 
-impl<T> Csr<T> {
+impl<T, C> Csr<T, C> {
     /// Number of rows held here.
     #[must_use]
     pub fn n_rows(&self) -> usize {
@@ -42,13 +42,13 @@ impl<T> Csr<T> {
     }
 }
 
-impl<T> Default for Csr<T> {
+impl<T, C> Default for Csr<T, C> {
     fn default() -> Self {
-        Self { lengths: Arc::from([]), columns: Arc::from([]), values: Vec::new().into() }
+        Self { lengths: Arc::from([]), columns: Vec::new().into(), values: Vec::new().into() }
     }
 }
 
-impl<T> fmt::Debug for Csr<T> {
+impl<T, C> fmt::Debug for Csr<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Csr of {} rows with {} entries", self.n_rows(), self.n_entries())
     }
@@ -64,6 +64,6 @@ mod tests {
         let csr = Csr { lengths, columns: [0, 3, 1].into(), values: [1.0, 2.0, 3.0].into() };
         assert_eq!(csr.rows().collect::<Vec<_>>(), [0..2, 2..2, 2..3]);
         assert_eq!(format!("{csr:?}"), "Csr of 3 rows with 3 entries");
-        assert_eq!(Csr::<f64>::default().rows().count(), 0);
+        assert_eq!(Csr::<f64, u64>::default().rows().count(), 0);
     }
 }

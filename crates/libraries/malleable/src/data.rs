@@ -3,7 +3,7 @@
 //! | | replicated: every rank has all of it | distributed: each rank has its rows |
 //! |---|---|---|
 //! | constant | [`Data::constant`], [`Data::constant_list`] | [`Data::constant_rows`], [`Data::constant_csr`] |
-//! | variable | [`Data::variable`], [`Data::variable_list`] | [`Data::rows`] |
+//! | variable | [`Data::variable`], [`Data::variable_list`] | [`Data::rows`], [`Data::uneven_rows`] |
 //!
 //! Constant data move while the program computes, variable data while it stands still (I. Martín-Álvarez, M. I.
 //! Castillo, J. I. Aliaga, D. Andrade, "Incorporación de la maleabilidad en un método iterativo", table of data
@@ -16,17 +16,47 @@ mod slot;
 
 use crate::Csr;
 use bytemuck::Pod;
+use mpi::{Comm, MpiError};
 use resize_plan::{Partition, PartitionError};
 use slot::{Own, SharedArray, Single};
 use std::sync::Arc;
 
-pub use slot::{Allocate, Memory, ReplicatedBytes, SharedBuffer, Slot, StableBytes};
+pub use slot::{Allocate, Memory, ReplicatedBytes, RowLengths, SharedBuffer, Slot, StableBytes};
 
 /// State of a program; every rank holds a part of it.
 pub trait State {
     /// Registers the objects of the state: always the same ones in the same order, on every rank, including new ranks
     /// that hold nothing yet.
     fn data<'a>(&'a mut self, data: &mut Data<'a>);
+
+    /// Makes what depends on the present ranks: communicators derived from `comm`, windows, files, lists of neighbors,
+    /// ghost cells. All present ranks call it together, with their data: at the first resize point of the program, and
+    /// after every resize, new ranks too. So nothing of it need be made before the loop.
+    ///
+    /// # Errors
+    /// If MPI fails: the program then ends.
+    fn size_begins(&mut self, comm: &Comm) -> Result<(), MpiError> {
+        let _ranks = comm;
+        Ok(())
+    }
+
+    /// Frees what [`size_begins`](Self::size_begins) made. All ranks call it together before a resize, also those that
+    /// leave: MPI keeps a process that has left until its windows and files are freed. Not called at the end of the
+    /// program.
+    ///
+    /// # Errors
+    /// If MPI fails: the program then ends.
+    fn size_ends(&mut self, comm: &Comm) -> Result<(), MpiError> {
+        let _ranks = comm;
+        Ok(())
+    }
+
+    /// Writes rows that are structures of the program, such as lists or trees, into registered arrays, for which
+    /// [`Data::uneven_rows`] has room. Called before variable data are read: for a resize, and for a checkpoint.
+    fn pack(&mut self) {}
+
+    /// Makes the structures of the program from the registered arrays, after they have arrived.
+    fn unpack(&mut self) {}
 }
 
 /// Registered objects. Names are for messages and records.
@@ -70,8 +100,8 @@ pub(crate) struct DistributedObject<'a> {
 pub(crate) enum Rows<'a> {
     /// One array, with `n_per_row` elements for each row.
     Even { n_per_row: usize, array: Box<dyn Slot + 'a> },
-    /// Lengths of the rows, and two arrays with that many elements per row.
-    Sparse { lengths: SharedArray<'a, u32>, arrays: [Box<dyn Slot + 'a>; 2] },
+    /// Lengths of the rows, and arrays with that many elements per row.
+    Uneven { lengths: Box<dyn RowLengths + 'a>, arrays: Vec<Box<dyn Slot + 'a>> },
 }
 
 impl<'a> Data<'a> {
@@ -109,9 +139,15 @@ impl<'a> Data<'a> {
     }
 
     /// Registers the rows of a constant sparse matrix.
-    pub fn constant_csr<T: Pod + Send + Sync>(&mut self, name: &'static str, csr: &'a mut Csr<T>) {
+    pub fn constant_csr<T: Pod + Send + Sync, C: Pod + Send + Sync>(
+        &mut self,
+        name: &'static str,
+        csr: &'a mut Csr<T, C>,
+    ) {
         let (columns, values) = (SharedArray(&mut csr.columns), SharedArray(&mut csr.values));
-        self.foreign_csr(name, &mut csr.lengths, [Box::new(columns), Box::new(values)]);
+        let lengths = Box::new(SharedArray(&mut csr.lengths));
+        let arrays: Vec<Box<dyn Slot + 'a>> = vec![Box::new(columns), Box::new(values)];
+        self.foreign_uneven(name, Class::Constant, lengths, arrays);
     }
 
     /// Registers a constant array with one element for each row.
@@ -150,6 +186,18 @@ impl<'a> Data<'a> {
         self.object(name, Class::Variable, Rows::Even { n_per_row, array });
     }
 
+    /// Registers a variable array whose rows have different numbers of elements, such as the particles of cells:
+    /// `lengths` has the number of each row, of all rows of this rank. Both may change in every iteration.
+    pub fn uneven_rows<T: Pod + Send + Sync>(
+        &mut self,
+        name: &'static str,
+        lengths: &'a mut Vec<u32>,
+        elements: &'a mut Vec<T>,
+    ) {
+        let (lengths, elements) = (Box::new(Own::of(lengths)), Box::new(Own::of(elements)));
+        self.foreign_uneven(name, Class::Variable, lengths, vec![elements]);
+    }
+
     /// Registers a replicated object in memory of another language.
     pub fn foreign_words(
         &mut self,
@@ -165,14 +213,16 @@ impl<'a> Data<'a> {
         self.object(name, class, Rows::Even { n_per_row: 1, array });
     }
 
-    /// Registers a constant sparse matrix whose columns and values are in memory of another language.
-    pub fn foreign_csr(
+    /// Registers rows of different lengths, with one element in each of the arrays for every entry, in memory of another
+    /// language.
+    pub fn foreign_uneven(
         &mut self,
         name: &'static str,
-        lengths: &'a mut Arc<[u32]>,
-        arrays: [Box<dyn Slot + 'a>; 2],
+        class: Class,
+        lengths: Box<dyn RowLengths + 'a>,
+        arrays: Vec<Box<dyn Slot + 'a>>,
     ) {
-        self.object(name, Class::Constant, Rows::Sparse { lengths: SharedArray(lengths), arrays });
+        self.object(name, class, Rows::Uneven { lengths, arrays });
     }
 
     fn object(&mut self, name: &'static str, class: Class, rows: Rows<'a>) {
@@ -191,7 +241,7 @@ impl<'a> Data<'a> {
 pub enum Cut {
     /// Blocks of equal length.
     Even,
-    /// Blocks with equal numbers of entries of the group's first sparse matrix.
+    /// Blocks with equal numbers of entries of the group's first object with rows of different lengths.
     Weighted,
     /// Blocks of equal length, whose bounds are multiples of this number of rows.
     Aligned(u64),

@@ -78,7 +78,9 @@ mod watchdog;
 
 /// For bindings to other languages: objects of a state whose memory is not Rust's.
 pub mod places {
-    pub use crate::data::{Allocate, Memory, ReplicatedBytes, SharedBuffer, Slot, StableBytes};
+    pub use crate::data::{
+        Allocate, Memory, ReplicatedBytes, RowLengths, SharedBuffer, Slot, StableBytes,
+    };
 }
 
 /// Parsers of files and messages that a fault or another version may have made, for tests with arbitrary bytes.
@@ -114,7 +116,7 @@ pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;
 pub use error::Error;
 pub use moving::{Method, MoveError};
-pub use mpi::Comm;
+pub use mpi::{Comm, MpiError};
 pub use option_table::{ArgumentError, Interval};
 pub use options::{ManagerKind, Options, Placement, Redistribution};
 pub use record::RecordError;

@@ -193,6 +193,7 @@ impl Moving {
         until(at_most, || Ok(all_here.is_complete()?))?;
         let constants = constants.close()?;
         let began = Instant::now();
+        self.agreed.renew(bridge, data)?;
         let mut words = ReplicatedTravel::begin(bridge, data, Class::Variable)?;
         let mut array_moves = array_move::array_moves(bridge, &self.agreed, data, Class::Variable);
         let mut variable = moved(bridge, &array_moves, &words);

@@ -130,7 +130,7 @@ pub fn constant_bytes(data: &Data<'_>) -> u64 {
     let bytes = objects.filter(|object| object.class == Class::Constant).map(|object| {
         let arrays = match &object.rows {
             Rows::Even { array, .. } => std::slice::from_ref(array),
-            Rows::Sparse { arrays, .. } => arrays,
+            Rows::Uneven { arrays, .. } => arrays,
         };
         arrays.iter().map(|array| (array.n_elements() * array.element_bytes()) as u64).sum::<u64>()
     });

@@ -81,6 +81,8 @@ pub struct Malleable {
 /// Activity of this rank.
 #[derive(Debug)]
 enum RankPhase {
+    /// Started by the launcher, before its first resize point.
+    Starting,
     /// Computing.
     Computing,
     /// A resize is being prepared.
@@ -136,7 +138,7 @@ impl Malleable {
         phase: RankPhase,
         (coordinator, obstacle): (Option<Coordinator>, Option<String>),
     ) -> Self {
-        let is_new = !matches!(phase, RankPhase::Computing);
+        let is_new = !matches!(phase, RankPhase::Starting);
         let is_companion = options.method.spawn == Spawn::Companion;
         let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
         let obstacle = obstacle.or_else(|| none().map(str::to_owned));
@@ -235,6 +237,7 @@ impl Malleable {
             }
             RankPhase::Arriving(arrival) => return self.take_place(*arrival, state),
             RankPhase::Resuming(resume) => return self.resume(*resume, state),
+            RankPhase::Starting => state.size_begins(&self.ranks.comm)?,
             other => self.phase = other,
         }
         self.iteration = iteration;

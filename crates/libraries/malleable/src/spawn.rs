@@ -11,6 +11,7 @@
 
 pub(crate) mod companion;
 mod join;
+mod own_command;
 
 use crate::fault::{self, Deed, FaultPoint};
 use crate::launched_ranks::LaunchedRanks;
@@ -21,7 +22,6 @@ use crate::tags::{OfChange, Tag};
 use companion::PeerConnections;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -199,9 +199,7 @@ impl Preparation {
         if never_comes {
             words.extend(["/bin/sleep".into(), "1000".into()]);
         } else {
-            let own = std::env::current_exe().map(std::path::PathBuf::into_os_string);
-            words.push(own.unwrap_or_default());
-            words.extend(own_arguments());
+            words.extend(own_command::own_command());
         }
         if start.is_companion {
             // Ends before the other ranks' deadline.
@@ -238,13 +236,6 @@ fn parse(mark: &str) -> Option<(String, u32)> {
     let mut words = mark.rsplitn(3, '-').skip(1);
     let pid = words.next()?.parse().ok()?;
     Some((words.next()?.to_owned(), pid))
-}
-
-/// Arguments of this process, from the system, since a C program removes options from its own list.
-fn own_arguments() -> Vec<OsString> {
-    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
-    let words = line.split_inclusive(|byte| *byte == 0).skip(1);
-    words.map(|word| OsString::from_vec(word.strip_suffix(&[0]).unwrap_or(word).to_vec())).collect()
 }
 
 /// Sends away processes that were started in vain.

@@ -40,7 +40,7 @@ const COMMUNICATOR: &str = "\
 #endif";
 
 /// The sources, in the order of the header.
-const SOURCES: [&str; 5] = ["abi", "run", "register", "failure", "arguments"];
+const SOURCES: [&str; 7] = ["abi", "run", "fortran", "register", "rows", "failure", "arguments"];
 
 #[test]
 fn the_header_is_up_to_date() {
@@ -54,9 +54,13 @@ fn compilers_take_it() {
     let with_mpi = "#include <malleable.h>\n#include <mpi.h>\n#include <malleable.h>\n\
         MPI_Comm own(malleable *m);\nMPI_Comm own(malleable *m) { return malleable_comm(m); }\n";
     let without = "#include <malleable.h>\nint own(malleable *m);\nint own(malleable *m) { return malleable_end(m); }\n";
+    let in_cpp = "#include <malleable.hpp>\nMPI_Comm own(const sintonia::Malleable &run);\n\
+        MPI_Comm own(const sintonia::Malleable &run) { return run.comm(); }\n";
     for (name, compiler, standard, text) in [
         ("a.c", "mpicc.openmpi", "-std=c99", with_mpi),
         ("a.c", "mpicc.mpich", "-std=c99", with_mpi),
+        ("a.cc", "mpicxx.openmpi", "-std=c++14", in_cpp),
+        ("a.cc", "mpicxx.mpich", "-std=c++20", in_cpp),
         ("a.cc", "mpicxx.openmpi", "-std=c++11", with_mpi),
         ("a.cc", "mpicxx.mpich", "-std=c++11", with_mpi),
         ("a.c", "gcc", "-std=c99", without),

@@ -22,9 +22,23 @@ struct all {
     struct part even, cyclic, plate, given;
     struct {
         malleable_share share;
-        uint32_t *lengths, *columns;
+        uint32_t *lengths;
+        uint64_t *columns;
         double *values;
     } matrix;
+    /* Particles of cells, whose numbers change; chains of links, which are packed. */
+    struct {
+        malleable_share share;
+        uint32_t *crowds;
+        double *particles;
+        struct link **chains;
+        uint64_t n_chains;
+    } cells;
+};
+
+struct link {
+    uint64_t row;
+    struct link *next;
 };
 
 static int n_wrong;
@@ -63,8 +77,100 @@ static uint32_t length_of(uint64_t row)
     return (uint32_t)(row % 5);
 }
 
+/* Number of particles of a cell and links of its chain, before this iteration. */
+static uint32_t crowd_of(uint64_t row, uint64_t iteration)
+{
+    return (uint32_t)((row + iteration) % 4);
+}
+
+/* Makes the cells of this rank as they are before this iteration. */
+static void fill(struct all *all, uint64_t iteration)
+{
+    uint64_t first = all->cells.share.first, n_rows = all->cells.share.n_rows, at = 0;
+    free(all->cells.crowds);
+    free(all->cells.particles);
+    all->cells.crowds = malloc(n_rows * sizeof(uint32_t) + 1);
+    all->cells.particles = malloc(n_rows * 4 * sizeof(double) + 1);
+    for (uint64_t i = 0; i < n_rows; i++) {
+        all->cells.crowds[i] = crowd_of(first + i, iteration);
+        for (uint32_t k = 0; k < all->cells.crowds[i]; k++)
+            all->cells.particles[at++] = (double)(first + i) + k / 4.0;
+    }
+}
+
+static void lengthen(struct link **chain, uint64_t row, uint32_t n)
+{
+    while (n-- > 0) {
+        struct link *link = malloc(sizeof *link);
+        link->row = row;
+        link->next = *chain;
+        *chain = link;
+    }
+}
+
+static uint32_t cut_off(struct link **chain)
+{
+    uint32_t n = 0;
+    for (struct link *link = *chain, *next; link != NULL; link = next, n++) {
+        next = link->next;
+        free(link);
+    }
+    *chain = NULL;
+    return n;
+}
+
+/* Replaces all chains by empty ones for the cells of this rank. */
+static void renew_chains(struct all *all)
+{
+    for (uint64_t i = 0; i < all->cells.n_chains; i++)
+        cut_off(&all->cells.chains[i]);
+    free(all->cells.chains);
+    all->cells.n_chains = all->cells.share.n_rows;
+    all->cells.chains = calloc((size_t)all->cells.n_chains + 1, sizeof *all->cells.chains);
+}
+
+static size_t pack(uint64_t row, void *bytes, void *context)
+{
+    const struct all *all = context;
+    size_t n = 0;
+    for (const struct link *link = all->cells.chains[row]; link != NULL; link = link->next, n++)
+        if (bytes != NULL)
+            memcpy((uint64_t *)bytes + n, &link->row, sizeof link->row);
+    return n * sizeof(uint64_t);
+}
+
+static void unpack(uint64_t row, const void *bytes, size_t n_bytes, void *context)
+{
+    struct all *all = context;
+    if (row == 0)
+        renew_chains(all);
+    for (size_t n = 0; n < n_bytes / sizeof(uint64_t); n++) {
+        uint64_t number;
+        memcpy(&number, (const uint64_t *)bytes + n, sizeof number);
+        lengthen(&all->cells.chains[row], number, 1);
+    }
+}
+
+static void check_cells(const struct all *all, uint64_t iteration)
+{
+    uint64_t at = 0, first = all->cells.share.first;
+    for (uint64_t i = 0; i < all->cells.share.n_rows; i++) {
+        uint32_t n = crowd_of(first + i, iteration), n_links = 0;
+        expect(all->cells.crowds[i] == n, "crowd", first + i);
+        for (uint32_t k = 0; k < n; k++)
+            expect(all->cells.particles[at++] == (double)(first + i) + k / 4.0, "particle", first + i);
+        for (const struct link *link = all->cells.chains[i]; link != NULL; link = link->next, n_links++)
+            expect(link->row == first + i, "link", first + i);
+        expect(n_links == n, "chain", first + i);
+    }
+}
+
 static void begin(struct all *all, int rank, int size)
 {
+    fill(all, 0);
+    renew_chains(all);
+    for (uint64_t i = 0; i < all->cells.share.n_rows; i++)
+        lengthen(&all->cells.chains[i], all->cells.share.first + i, crowd_of(all->cells.share.first + i, 0));
     all->n_rows = N_ROWS;
     all->even.numbers = numbers(all->even.share);
     all->given.numbers = numbers(all->given.share);
@@ -76,12 +182,12 @@ static void begin(struct all *all, int rank, int size)
     all->matrix.share.first = first;
     all->matrix.share.n_rows = end - first;
     all->matrix.lengths = malloc((end - first) * sizeof(uint32_t));
-    all->matrix.columns = malloc((end - first) * 5 * sizeof(uint32_t));
+    all->matrix.columns = malloc((end - first) * 5 * sizeof(uint64_t));
     all->matrix.values = malloc((end - first) * 5 * sizeof(double));
     for (uint64_t row = first, entry = 0; row < end; row++) {
         all->matrix.lengths[row - first] = length_of(row);
         for (uint32_t k = 0; k < length_of(row); k++, entry++) {
-            all->matrix.columns[entry] = (uint32_t)row + k;
+            all->matrix.columns[entry] = (row << 40) + k;
             all->matrix.values[entry] = (double)row / (k + 1);
         }
     }
@@ -93,7 +199,7 @@ static void check_matrix(const struct all *all)
     for (uint64_t i = 0; i < all->matrix.share.n_rows; i++) {
         expect(all->matrix.lengths[i] == length_of(first + i), "length", first + i);
         for (uint32_t k = 0; k < all->matrix.lengths[i]; k++, entry++) {
-            expect(all->matrix.columns[entry] == first + i + k, "column", entry);
+            expect(all->matrix.columns[entry] == ((first + i) << 40) + k, "column", entry);
             expect(all->matrix.values[entry] == (double)(first + i) / (k + 1), "value", entry);
         }
     }
@@ -102,8 +208,8 @@ static void check_matrix(const struct all *all)
 static void check(const struct all *all, uint64_t iteration, MPI_Comm comm)
 {
     int rank, size;
-    uint64_t held[5] = {all->even.share.n_rows, all->given.share.n_rows, all->cyclic.share.n_rows,
-                        all->plate.share.n_rows, all->matrix.share.n_rows};
+    uint64_t held[6] = {all->even.share.n_rows,  all->given.share.n_rows,  all->cyclic.share.n_rows,
+                        all->plate.share.n_rows, all->matrix.share.n_rows, all->cells.share.n_rows};
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     expect(all->n_rows == N_ROWS, "constant", iteration);
@@ -117,14 +223,20 @@ static void check(const struct all *all, uint64_t iteration, MPI_Comm comm)
     if (all->plate.share.n_rows > 0)
         expect(all->plate.numbers[0] == all->plate.share.first, "plate", all->plate.share.first);
     check_matrix(all);
-    MPI_Allreduce(MPI_IN_PLACE, held, 5, MPI_UINT64_T, MPI_SUM, comm);
-    for (int kind = 0; kind < 5; kind++)
+    check_cells(all, iteration);
+    MPI_Allreduce(MPI_IN_PLACE, held, 6, MPI_UINT64_T, MPI_SUM, comm);
+    for (int kind = 0; kind < 6; kind++)
         expect(held[kind] == N_ROWS, "rows of all ranks", (uint64_t)kind);
     MPI_Allreduce(MPI_IN_PLACE, &n_wrong, 1, MPI_INT, MPI_MAX, comm);
 }
 
-static void step(struct all *all)
+static void step(struct all *all, uint64_t iteration)
 {
+    fill(all, iteration + 1);
+    for (uint64_t i = 0; i < all->cells.share.n_rows; i++) {
+        cut_off(&all->cells.chains[i]);
+        lengthen(&all->cells.chains[i], all->cells.share.first + i, crowd_of(all->cells.share.first + i, iteration + 1));
+    }
     /* A new array, as in programs that keep the previous values. */
     uint64_t *next = malloc((size_t)all->even.share.n_rows * sizeof *next + 1);
     for (uint64_t i = 0; i < all->even.share.n_rows; i++)
@@ -161,7 +273,11 @@ static void enlist(malleable *m, struct all *all)
     malleable_rows_of(m, N_ROWS, MALLEABLE_BLOCKS_2D, N_COLUMNS, &all->plate.share);
     malleable_rows(m, "plate", &all->plate.numbers, sizeof(uint64_t));
     malleable_rows_of(m, N_ROWS, MALLEABLE_WEIGHTED, 0, &all->matrix.share);
-    malleable_constant_csr(m, "matrix", &all->matrix.lengths, &all->matrix.columns, &all->matrix.values, sizeof(double));
+    malleable_constant_csr64(m, "matrix", &all->matrix.lengths, &all->matrix.columns, &all->matrix.values,
+                             sizeof(double));
+    malleable_rows_of(m, N_ROWS, MALLEABLE_EVEN, 0, &all->cells.share);
+    malleable_uneven_rows(m, "particles", &all->cells.crowds, &all->cells.particles, sizeof(double));
+    malleable_packed_rows(m, "chains", pack, unpack, all);
 }
 
 int main(int argc, char **argv)
@@ -184,7 +300,7 @@ int main(int argc, char **argv)
             break;
         n_resized += code == MALLEABLE_RESIZED;
         check(&all, i, malleable_comm(m));
-        step(&all);
+        step(&all, i);
     }
     MPI_Comm_rank(malleable_comm(m), &rank);
     MPI_Comm_size(malleable_comm(m), &size);
@@ -200,5 +316,10 @@ int main(int argc, char **argv)
     free(all.matrix.lengths);
     free(all.matrix.columns);
     free(all.matrix.values);
+    all.cells.share.n_rows = 0;
+    renew_chains(&all);
+    free(all.cells.chains);
+    free(all.cells.crowds);
+    free(all.cells.particles);
     return code;
 }

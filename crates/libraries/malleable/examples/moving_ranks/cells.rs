@@ -14,7 +14,7 @@ const N_OTHERS: u64 = 7;
 pub(crate) struct Cells {
     pub(crate) n: u64,
     pub(crate) cut: Cut,
-    /// Whether the state has no matrix.
+    /// Whether the state has no rows of different lengths.
     pub(crate) is_dense: bool,
     /// Whether the state registers other names.
     pub(crate) is_otherwise: bool,
@@ -22,9 +22,12 @@ pub(crate) struct Cells {
     names: Vec<u16>,
     step: u32,
     history: Vec<f64>,
-    matrix: Csr,
+    matrix: Csr<f64, u64>,
     b: Arc<[u8]>,
     y: Vec<u16>,
+    /// Numbers of particles in the cells, and the particles.
+    crowds: Vec<u32>,
+    particles: Vec<u16>,
     others: Arc<[u64]>,
 }
 
@@ -42,6 +45,9 @@ impl State for Cells {
         }
         data.constant_rows_wide("b", 3, &mut self.b);
         data.rows_wide("y", 2, &mut self.y);
+        if !self.is_dense {
+            data.uneven_rows("particles", &mut self.crowds, &mut self.particles);
+        }
         data.rows_of(N_OTHERS, Cut::Even);
         data.constant_rows("others", &mut self.others);
     }
@@ -68,6 +74,8 @@ impl Cells {
             matrix: Csr::default(),
             b: [].into(),
             y: Vec::new(),
+            crowds: Vec::new(),
+            particles: Vec::new(),
             others: [].into(),
         }
     }
@@ -84,11 +92,13 @@ impl Cells {
             history: vec![1.5, 2.5],
             matrix: Csr {
                 lengths: rows.iter().map(|row| length(*row)).collect(),
-                columns: entries().map(|(row, at)| row as u32 * 10 + at).collect(),
+                columns: entries().map(|(row, at)| (row << 40) + u64::from(at)).collect(),
                 values: entries().map(|(row, at)| row as f64 + f64::from(at) / 8.0).collect(),
             },
             b: rows.iter().flat_map(|row| [*row as u8, 1, *row as u8 + 1]).collect(),
             y: rows.iter().flat_map(|row| [*row as u16, 1000 + *row as u16]).collect(),
+            crowds: rows.iter().map(|row| crowd(*row)).collect(),
+            particles: rows.iter().flat_map(|row| particles(*row)).collect(),
             others: others.iter().map(|row| row * row).collect(),
             ..Self::empty(cut)
         }
@@ -100,6 +110,12 @@ impl Cells {
         self.history.push(self.step.into());
         self.x.iter_mut().for_each(|x| *x = 1.0 - *x);
         self.y.iter_mut().for_each(|y| *y += 1);
+        let mut before = std::mem::take(&mut self.particles).into_iter();
+        for crowd in &mut self.crowds {
+            let cell = before.by_ref().take(*crowd as usize).collect::<Vec<_>>();
+            self.particles.extend(cell.iter().copied().chain(cell.iter().map(|one| one + 1)));
+            *crowd *= 2;
+        }
     }
 
     /// The state after an iteration, if there is anything to compute.
@@ -121,6 +137,8 @@ impl Cells {
             && *self.matrix.values == *expected.matrix.values
             && self.b == expected.b
             && self.y == expected.y
+            && self.crowds == expected.crowds
+            && self.particles == expected.particles
             && self.others == expected.others;
         if is_same { Ok(()) } else { Err(format!("{self:?} instead of {expected:?}")) }
     }
@@ -128,6 +146,15 @@ impl Cells {
 
 fn length(row: u64) -> u32 {
     (row * 7 % 5) as u32
+}
+
+/// Number of particles in a cell at first.
+fn crowd(row: u64) -> u32 {
+    (row * 5 % 4) as u32
+}
+
+fn particles(row: u64) -> impl Iterator<Item = u16> {
+    (0..crowd(row)).map(move |at| row as u16 * 100 + at as u16)
 }
 
 /// Change of the ranks that hold the cells.
@@ -159,8 +186,10 @@ impl Change {
     /// Size of constant and of variable data, in bytes.
     pub(crate) fn bytes(&self) -> [u64; 2] {
         let n_entries = (0..N_CELLS).map(|row| u64::from(length(row))).sum::<u64>();
-        let constant = 8 + 3 * 2 + N_CELLS * (4 + 3) + n_entries * (4 + 8) + N_OTHERS * 8;
-        [constant, 4 + 3 * 8 + N_CELLS * (8 + 4)]
+        let constant = 8 + 3 * 2 + N_CELLS * (4 + 3) + n_entries * (8 + 8) + N_OTHERS * 8;
+        // An iteration doubles the particles.
+        let n_particles = 2 * (0..N_CELLS).map(|row| u64::from(crowd(row))).sum::<u64>();
+        [constant, 4 + 3 * 8 + N_CELLS * (8 + 4 + 4) + n_particles * 2]
     }
 }
 

@@ -40,9 +40,9 @@ pub(crate) struct SavedGroup {
 pub(crate) struct SavedObject {
     pub(crate) name: String,
     pub(crate) is_constant: bool,
-    /// Elements of each row; 0 for a sparse object.
+    /// Elements of each row; 0 where rows have different lengths.
     pub(crate) n_per_row: usize,
-    /// One array, or lengths, columns and values.
+    /// One array, or the lengths of rows and the arrays with so many elements, such as columns and values.
     pub(crate) arrays: Vec<FileRange>,
 }
 
@@ -62,16 +62,16 @@ impl SavedObject {
                 let row_bytes = (self.n_per_row as u64).checked_mul(even.width as u64);
                 row_bytes.and_then(|row| row.checked_mul(n_rows)) == Some(even.n_bytes)
             }
-            [lengths, columns, values] => {
+            [lengths, first, ref others @ ..] => {
                 let n_of = |place: FileRange| place.n_bytes.checked_div(place.width as u64);
+                let is_whole = |place: &FileRange| is_multiple(place.n_bytes, place.width);
                 lengths.width == 4
                     && n_of(lengths) == Some(n_rows)
                     && is_multiple(lengths.n_bytes, 4)
-                    && n_of(columns) == n_of(values)
-                    && is_multiple(columns.n_bytes, columns.width)
-                    && is_multiple(values.n_bytes, values.width)
+                    && is_whole(&first)
+                    && others.iter().all(|place| is_whole(place) && n_of(*place) == n_of(first))
             }
-            _ => false,
+            [] => false,
         }
     }
 }
@@ -82,7 +82,8 @@ fn is_multiple(n_bytes: u64, width: usize) -> bool {
 }
 
 impl Index {
-    /// Index of the registered data for these partitions; `n_entries` are those of each sparse object, in order.
+    /// Index of the registered data for these partitions; `n_entries` are those of each object with rows of
+    /// different lengths, in order.
     pub(crate) fn of(data: &Data<'_>, rows: &[([u64; 2], Partition)], n_entries: &[u64]) -> Self {
         let mut ends = [0, 0];
         let mut place = |class: Class, width: usize, n_bytes: u64| {
@@ -112,7 +113,7 @@ impl Index {
                         let n_bytes = n_rows * (*n_per_row * width) as u64;
                         (*n_per_row, vec![place(object.class, width, n_bytes)])
                     }
-                    Rows::Sparse { arrays, .. } => {
+                    Rows::Uneven { arrays, .. } => {
                         let n = n_entries.next().unwrap_or(0);
                         let mut all = vec![place(object.class, 4, 4 * n_rows)];
                         all.extend(arrays.iter().map(|array| {

@@ -39,9 +39,9 @@ pub(crate) fn load(
                     let row_bytes = *n_per_row * first.width;
                     dealer.deal(from, &mut **array, (first, row_bytes), None)?;
                 }
-                Rows::Sparse { lengths, arrays } => {
-                    dealer.deal(from, lengths, (first, 4), None)?;
-                    let n_own = lengths.0.iter().map(|length| *length as usize).sum();
+                Rows::Uneven { lengths, arrays } => {
+                    dealer.deal(from, &mut **lengths, (first, 4), None)?;
+                    let n_own = lengths.lengths().iter().map(|length| *length as usize).sum();
                     let begins = dealer.begins(kept.is_constant, first, kept.arrays[1]);
                     for (array, place) in arrays.iter_mut().zip(&kept.arrays[1..]) {
                         let uneven = Some((n_own, &*begins));

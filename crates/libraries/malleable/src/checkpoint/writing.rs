@@ -66,8 +66,8 @@ pub(crate) fn save(
                     let row_bytes = *n_per_row * kept.arrays[0].width;
                     collector.collect(&mut **array, (kept.arrays[0].at, row_bytes), None)?;
                 }
-                Rows::Sparse { lengths, arrays } => {
-                    collector.collect(lengths, (kept.arrays[0].at, 4), None)?;
+                Rows::Uneven { lengths, arrays } => {
+                    collector.collect(&mut **lengths, (kept.arrays[0].at, 4), None)?;
                     let begins = collector.begins(kept.arrays[0]);
                     for (array, place) in arrays.iter_mut().zip(&kept.arrays[1..]) {
                         let at = (place.at, place.width);
@@ -110,12 +110,12 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-/// Number of entries of each sparse object on this rank.
+/// Number of entries on this rank of each object with rows of different lengths.
 fn n_entries(data: &Data<'_>) -> Vec<u64> {
     let objects = data.groups.iter().flat_map(|group| &group.objects);
     let sums = objects.filter_map(|object| match &object.rows {
-        Rows::Sparse { lengths, .. } => {
-            Some(lengths.0.iter().map(|length| u64::from(*length)).sum())
+        Rows::Uneven { lengths, .. } => {
+            Some(lengths.lengths().iter().map(|length| u64::from(*length)).sum())
         }
         Rows::Even { .. } => None,
     });

@@ -22,6 +22,12 @@ pub trait Slot {
     fn put(&mut self, memory: Box<dyn Memory>);
 }
 
+/// Array with the lengths of rows.
+pub trait RowLengths: Slot {
+    /// Present lengths.
+    fn lengths(&self) -> &[u32];
+}
+
 /// Replicated object of the state: its bytes are copied.
 pub trait ReplicatedBytes {
     /// Size of an element in bytes, and whether the number of elements may vary.
@@ -89,6 +95,12 @@ impl<T: Pod + Send + Sync> Slot for SharedArray<'_, T> {
     }
 }
 
+impl RowLengths for SharedArray<'_, u32> {
+    fn lengths(&self) -> &[u32] {
+        self.0
+    }
+}
+
 /// Array owned by the state. Lent contents come back at the latest when this is dropped.
 pub(crate) struct Own<'a, T: Pod> {
     array: &'a mut Vec<T>,
@@ -131,6 +143,12 @@ impl<T: Pod + Send + Sync> Slot for Own<'_, T> {
     fn put(&mut self, memory: Box<dyn Memory>) {
         self.lent = None;
         *self.array = *memory.into_any().downcast().expect("the memory was allocated here");
+    }
+}
+
+impl RowLengths for Own<'_, u32> {
+    fn lengths(&self) -> &[u32] {
+        self.lent.as_ref().map_or(self.array, |lent| &lent.0)
     }
 }
 

@@ -11,7 +11,7 @@ use super::budget;
 use super::error::MoveError;
 use super::route::{RowTransfer, elements_given, in_order_of_moves, transfers};
 use crate::bridge::Bridge;
-use crate::data::{Cut, Data, PartitionGroup, Rows};
+use crate::data::{Class, Cut, Data, DistributedObject, PartitionGroup, Rows};
 use mpi::Op;
 use resize_plan::{MovePlan, Partition};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -29,7 +29,7 @@ pub(crate) struct Agreed {
 #[derive(Clone, Debug)]
 pub(crate) struct AgreedGroup {
     plan: MovePlan,
-    /// For each object, if it is sparse: the number of entries in each move.
+    /// For each object with rows of different lengths, the number of entries in each move.
     entries: Vec<Option<Vec<u64>>>,
 }
 
@@ -39,8 +39,8 @@ impl AgreedGroup {
         transfers(&self.plan, |_, step| (step.rows.end - step.rows.start) * n_per_row)
     }
 
-    /// Transfers of the arrays of a sparse object.
-    pub(crate) fn sparse(&self, object: usize) -> Vec<RowTransfer> {
+    /// Transfers of the arrays of an object with rows of different lengths.
+    pub(crate) fn uneven(&self, object: usize) -> Vec<RowTransfer> {
         let entries = self.entries.get(object).and_then(Option::as_deref).unwrap_or_default();
         transfers(&self.plan, |number, _| entries.get(number).copied().unwrap_or(0))
     }
@@ -58,6 +58,47 @@ impl Agreed {
         }
         Ok(Self { share, groups })
     }
+
+    /// Agrees on the lengths of variable rows, which may have changed since the agreement. All ranks of the bridge call
+    /// it.
+    pub(crate) fn renew(&mut self, bridge: &Bridge<'_>, data: &Data<'_>) -> Result<(), MoveError> {
+        let is_uneven = |object: &DistributedObject<'_>| {
+            object.class == Class::Variable && matches!(object.rows, Rows::Uneven { .. })
+        };
+        if !data.groups.iter().flat_map(|group| &group.objects).any(is_uneven) {
+            return Ok(());
+        }
+        let held = group_summaries(bridge, data)?;
+        for (number, (group, agreed)) in data.groups.iter().zip(&mut self.groups).enumerate() {
+            check_held(bridge, group, agreed, |rank| held[rank as usize][number].n_own)?;
+            for (object, entries) in group.objects.iter().zip(&mut agreed.entries) {
+                if let (Rows::Uneven { lengths, .. }, Class::Variable) =
+                    (&object.rows, object.class)
+                {
+                    *entries = Some(entries_moved(bridge, &agreed.plan, lengths.lengths())?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks that each source still holds the rows that the plan takes from it.
+fn check_held(
+    bridge: &Bridge<'_>,
+    group: &PartitionGroup<'_>,
+    agreed: &AgreedGroup,
+    n_held: impl Fn(u32) -> u64,
+) -> Result<(), MoveError> {
+    let name = group.objects.first().map_or("", |object| object.name);
+    for (part, rank) in (0..).zip(&bridge.sources) {
+        let moves = agreed.plan.given_by(part);
+        let n_planned = moves.map(|step| step.rows.end - step.rows.start).sum::<u64>();
+        if n_held(*rank) != n_planned {
+            return Err(MoveError::Rows { name, rank: *rank });
+        }
+    }
+    Ok(())
 }
 
 /// Returns each group's partitioning rule, encoded, and its partition among the sources.
@@ -109,7 +150,10 @@ fn digest(data: &Data<'_>) -> u64 {
                 Rows::Even { n_per_row, array } => {
                     (n_per_row, array.element_bytes()).hash(&mut hasher)
                 }
-                Rows::Sparse { arrays, .. } => arrays[1].element_bytes().hash(&mut hasher),
+                Rows::Uneven { arrays, .. } => {
+                    let widths = arrays.iter().map(|array| array.element_bytes());
+                    widths.collect::<Vec<_>>().hash(&mut hasher);
+                }
             }
         }
     }
@@ -160,10 +204,11 @@ fn rows_held(group: &PartitionGroup<'_>) -> Option<u64> {
                 let n_elements = array.n_elements();
                 n_elements.is_multiple_of(*n_per_row).then(|| n_elements / (*n_per_row).max(1))?
             }
-            Rows::Sparse { lengths, arrays } => {
-                let n_entries = lengths.0.iter().map(|length| *length as usize).sum::<usize>();
+            Rows::Uneven { lengths, arrays } => {
+                let lengths = lengths.lengths();
+                let n_entries = lengths.iter().map(|length| *length as usize).sum::<usize>();
                 let is_whole = arrays.iter().all(|array| array.n_elements() == n_entries);
-                is_whole.then(|| lengths.0.len())?
+                is_whole.then_some(lengths.len())?
             }
         };
         if n_rows.is_some_and(|n_rows| n_rows != n_own) {
@@ -177,7 +222,7 @@ fn rows_held(group: &PartitionGroup<'_>) -> Option<u64> {
 /// Weights of a group's rows; empty if it has none.
 fn weights<'a>(group: &'a PartitionGroup<'_>) -> &'a [u32] {
     let lengths = group.objects.iter().find_map(|object| match &object.rows {
-        Rows::Sparse { lengths, .. } => Some(&**lengths.0),
+        Rows::Uneven { lengths, .. } => Some(lengths.lengths()),
         Rows::Even { .. } => None,
     });
     lengths.unwrap_or_default()
@@ -206,7 +251,9 @@ impl AgreedGroup {
         for object in &group.objects {
             entries.push(match &object.rows {
                 Rows::Even { .. } => None,
-                Rows::Sparse { lengths, .. } => Some(entries_moved(bridge, &plan, lengths.0)?),
+                Rows::Uneven { lengths, .. } => {
+                    Some(entries_moved(bridge, &plan, lengths.lengths())?)
+                }
             });
         }
         Ok(Self { plan, entries })
@@ -249,9 +296,8 @@ fn weighted(
     held_by: &[(u32, GroupSummary)],
     sources: &Partition,
 ) -> Result<Partition, MoveError> {
-    let is_sparse =
-        |object: &crate::data::DistributedObject<'_>| matches!(object.rows, Rows::Sparse { .. });
-    if !group.objects.iter().any(is_sparse) {
+    let is_uneven = |object: &DistributedObject<'_>| matches!(object.rows, Rows::Uneven { .. });
+    if !group.objects.iter().any(is_uneven) {
         return Err(MoveError::NoWeights);
     }
     let weight = |(_, held): &(u32, GroupSummary)| u128::from(held.weight);

@@ -56,9 +56,9 @@ pub(crate) fn array_moves(
                 Rows::Even { n_per_row, array } => {
                     add(&of.even(*n_per_row as u64), &mut **array, 0);
                 }
-                Rows::Sparse { lengths, arrays } => {
-                    add(&of.even(1), lengths, 0);
-                    let transfers = of.sparse(number);
+                Rows::Uneven { lengths, arrays } => {
+                    add(&of.even(1), &mut **lengths, 0);
+                    let transfers = of.uneven(number);
                     (1..).zip(arrays).for_each(|(turn, array)| add(&transfers, &mut **array, turn));
                 }
             }
@@ -79,8 +79,10 @@ where
     objects.filter(move |object| object.class == class).flat_map(|object| {
         let places: Vec<&'d mut (dyn Slot + 'd)> = match &mut object.rows {
             Rows::Even { array, .. } => vec![&mut **array],
-            Rows::Sparse { lengths, arrays: [columns, values] } => {
-                vec![lengths, &mut **columns, &mut **values]
+            Rows::Uneven { lengths, arrays } => {
+                let lengths: &'d mut (dyn Slot + 'd) = &mut **lengths;
+                let arrays = arrays.iter_mut().map(|array| &mut **array as &'d mut (dyn Slot + 'd));
+                std::iter::once(lengths).chain(arrays).collect()
             }
         };
         places

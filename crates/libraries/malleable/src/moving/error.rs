@@ -42,7 +42,7 @@ pub enum MoveError {
     },
     /// Rows are partitioned by the entries of a matrix, but there is none.
     #[error(
-        "rows are cut by weights and no sparse matrix follows; register one, or cut them evenly"
+        "rows are cut by weights and none of different lengths follow; register a sparse matrix or uneven rows, or cut them evenly"
     )]
     NoWeights,
     /// Rows cannot be partitioned this way.

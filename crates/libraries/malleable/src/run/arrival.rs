@@ -62,6 +62,8 @@ impl Malleable {
         let (prepared, moved) =
             underway.switch(&mut Data::of(state), moved_within(&self.options))?;
         self.settle(prepared, moved, called)?;
+        state.unpack();
+        state.size_begins(&self.ranks.comm)?;
         Ok(Step::Continue)
     }
 

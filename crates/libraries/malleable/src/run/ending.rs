@@ -70,7 +70,10 @@ impl Malleable {
                 }
                 underway.into_prepared(self.options.deadline)?.free()?;
             }
-            RankPhase::Arriving(_) | RankPhase::Resuming(_) | RankPhase::Computing => {}
+            RankPhase::Arriving(_)
+            | RankPhase::Resuming(_)
+            | RankPhase::Starting
+            | RankPhase::Computing => {}
         }
         if self.until_look.is_some() && self.coordinator.is_none() {
             hear(&self.ranks)?;

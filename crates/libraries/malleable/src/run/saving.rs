@@ -81,7 +81,7 @@ impl Resume {
     /// First phase of a rank that was started by the launcher.
     pub(super) fn phase(options: &Options, ranks: &PresentRanks) -> Result<RankPhase, Error> {
         let resume = Self::look(options, ranks)?;
-        Ok(resume.map_or(RankPhase::Computing, |resume| RankPhase::Resuming(Box::new(resume))))
+        Ok(resume.map_or(RankPhase::Starting, |resume| RankPhase::Resuming(Box::new(resume))))
     }
 }
 
@@ -100,6 +100,8 @@ impl Malleable {
         }
         self.saver.constants = Constants::Written(index.constants);
         self.saver.last_iteration = index.iteration;
+        state.unpack();
+        state.size_begins(&self.ranks.comm)?;
         Ok(Step::Continue)
     }
 
@@ -113,6 +115,7 @@ impl Malleable {
             (_, Constants::Missing) => Constants::Written(0),
             (_, written) => written,
         };
+        state.pack();
         let data = &mut Data::of(state);
         match checkpoint::save(&self.ranks, data, path, self.iteration, constants)? {
             Ok(id) if self.ranks.is_first() => self.saver.constants = Constants::Written(id),

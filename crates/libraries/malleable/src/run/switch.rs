@@ -115,6 +115,7 @@ impl Malleable {
         if self.ranks.is_first() {
             call(&underway.prepared, ArrivalCommand::Move)?;
         }
+        state.pack();
         underway.begin(&mut Data::of(state))?;
         self.phase = RankPhase::Moving(Box::new(underway));
         Ok(())
@@ -125,6 +126,8 @@ impl Malleable {
         let began = Instant::now();
         let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
         let began = began.checked_sub(underway.stood).unwrap_or(began);
+        state.size_ends(&self.ranks.comm)?;
+        state.pack();
         let handover = self.hand_over(&underway.prepared)?;
         let (prepared, moved) =
             underway.switch(&mut Data::of(state), moved_within(&self.options))?;
@@ -133,6 +136,8 @@ impl Malleable {
             return self.leave(prepared, state);
         }
         self.settle(prepared, moved, began)?;
+        state.unpack();
+        state.size_begins(&self.ranks.comm)?;
         Ok(Step::Continue)
     }
 

@@ -38,7 +38,7 @@ fn what_cannot_be_moved_is_refused_everywhere() {
         "`x` has other rows on rank 1",
         "`x` has 60 rows on all ranks together, and `rows_of` says 61",
         "rank 2 registers other data than rank 0",
-        "rows are cut by weights and no sparse matrix follows",
+        "rows are cut by weights and none of different lengths follow",
     ];
     check(Library::Mpich5, 3, "refused", &sentences);
 }
