@@ -17,6 +17,8 @@ const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
 pub(crate) enum FaultPoint {
     /// A source is about to start processes.
     Start,
+    /// A process of a companion has said that it is there, and waits for the name of a port.
+    Call,
     /// A new process is about to join.
     Come,
     /// The leaders of two groups have met, and are about to join; the number is that of the join.
