@@ -149,7 +149,8 @@ impl Options {
         check_every(n_iterations: u32) => check_every = Some(n_iterations.max(1));
         /// Sets which ranks continue after a resize.
         strategy(strategy: Strategy) => method.strategy = strategy;
-        /// Sets how processes are started. By default MPICH starts them by launchers of their own, and Open MPI as a tree.
+        /// Sets how processes are started. By default MPICH starts them by launchers of their own outside of Slurm; else
+        /// it is a tree.
         spawn(spawn: Spawn) => method.spawn = Some(spawn);
         /// Makes the program wait while processes are started, and until processes that leave are gone.
         foreground() => method.is_foreground = true;
@@ -216,7 +217,7 @@ Options of a malleable program:
   --schedule ITERATION:SIZE,...  iterations from which the program has another size
   --check-every K|auto        iterations between two resize points that check for requests (default: auto)
   --strategy merge|baseline   ranks that continue: all that can (default), or only new processes
-  --spawn tree|one|per-node|sequential|companion  how processes are started (default: companion with MPICH, else tree)
+  --spawn tree|one|per-node|sequential|companion  how processes are started (default: companion with MPICH outside of Slurm, else tree)
   --foreground                the program waits while they are started
   --redistribution auto|sync|async|p2p|get  how data are moved (default: auto)
   --placement balance|fill|nearest  on which nodes processes are started (default: balance)

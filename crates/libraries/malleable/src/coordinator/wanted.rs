@@ -178,7 +178,12 @@ impl Coordinator {
 
     /// How processes are started. What a launcher of its own starts is outside of the program's job until it has joined.
     fn spawn(&self) -> Spawn {
-        let is_possible = || !self.is_open_mpi && mpi::launcher::beside().is_some();
+        // Launchers within a job of Slurm have nodes of their own choice; ranks get there as they always have.
+        let is_possible = || {
+            !self.is_open_mpi
+                && crate::control::slurm_job().is_none()
+                && mpi::launcher::beside().is_some()
+        };
         let default = || if is_possible() { Spawn::Companion } else { Spawn::Tree };
         self.options.method.spawn.unwrap_or_else(default)
     }
