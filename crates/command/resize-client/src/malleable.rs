@@ -1,5 +1,11 @@
 //! `sintonia malleable`: starts a launcher so that its program can be resized.
 
+mod hosts_left;
+mod policy;
+mod progress;
+mod restart;
+mod trial;
+
 use crate::control::UserControl;
 use anyhow::Context;
 use clap::Args;
@@ -16,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia malleable -- mpiexec -n 2 ./cg --sizes 2:16
   sbatch --nodes=1 --wrap 'sintonia malleable -- mpiexec -n 8 ./cg --sizes 8:32'
+  sintonia malleable --restart -- mpiexec -hosts a,b -n 4 ./cg --sizes 2:8 --checkpoint cg.state
 
 What is set, unless it is set already:
   Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
@@ -27,7 +34,7 @@ What is set, unless it is set already:
 
 /// Start a malleable program, with the settings that its MPI library needs for that
 ///
-/// The command replaces this program. Outside of Slurm the settings make little difference; under Slurm, a
+/// The command replaces this program, unless it is to be restarted. Outside of Slurm the settings make little difference; under Slurm, a
 /// program that was started without them cannot get further nodes.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -35,6 +42,10 @@ pub struct Options {
     /// Only print the settings
     #[arg(long)]
     print: bool,
+    /// Start the command again, at most N times (10), when its program dies: from its checkpoint,
+    /// without hosts that do not answer; signals and the exit code are passed on
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
+    restart: Option<u32>,
     /// The command, after `--`
     #[arg(required_unless_present = "print", last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -84,13 +95,13 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         let lines = unset.map(|(name, value)| format!("export {name}='{value}'\n"));
         return user_io::print::result(&lines.collect::<String>());
     }
+    if let Some(n_max) = options.restart {
+        return restart::run(&options.command, unset.cloned().collect(), n_max);
+    }
     let (program, arguments) = options.command.split_first().context("there is no command")?;
     let mut command = Command::new(program);
     let error = command.args(arguments).envs(unset.map(|(name, value)| (name, value))).exec();
-    eprintln!("sintonia: `{}` cannot be started: {error}", program.display());
-    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-    let code = if is_missing { user_io::exit::NotFound } else { user_io::exit::NotExecutable };
-    Ok(code.into())
+    Ok(restart::not_started(program, &error).into())
 }
 
 fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str, String)> {

@@ -2,28 +2,61 @@
 
 use crate::library;
 use std::ffi::OsString;
-use std::process::Command;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 /// Prefixes of the variables by which a launcher and its ranks communicate.
 const OWN: [&str; 4] = ["PMI_", "PMIX_", "HYDI_", "MPI_LOCAL"];
 /// Variables with the file descriptors over which MPICH's launcher communicates with a rank.
 const FILES: [&str; 2] = ["PMI_FD", "HYDI_CONTROL_FD"];
+/// Time in which a launcher ends what it has started.
+const FAREWELL: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_millis(5);
+
+/// Returns the `mpiexec` beside the launcher that started this process.
+#[must_use]
+pub fn beside() -> Option<PathBuf> {
+    library::launchers()
+        .filter_map(|launcher| Some(launcher.parent()?.join("mpiexec")))
+        .find(|path| path.exists())
+}
 
 /// Returns the `mpiexec` beside the launcher that started this process, as a command that does not consider itself part
-/// of this job; `None` where no such launcher is found.
+/// of this job; `None` where no such launcher is found. It is in a process group of its own, see [`end`].
 ///
 /// From now on, file descriptors to this process's own launcher are not inherited by programs that it starts.
 #[must_use]
 pub fn another() -> Option<Command> {
-    let program = library::launchers()
-        .filter_map(|launcher| Some(launcher.parent()?.join("mpiexec")))
-        .find(|path| path.exists())?;
+    let program = beside()?;
     FILES.iter().for_each(|name| keep(name));
     let mut command = Command::new(program);
+    command.process_group(0);
     std::env::vars_os().filter(|(name, _)| is_own(name)).for_each(|(name, _)| {
         command.env_remove(name);
     });
     Some(command)
+}
+
+/// Ends a launcher of [`another`], and the commands by which it reaches hosts: it gets two seconds to end its processes.
+pub fn end(mut launcher: Child) {
+    signal(&launcher, libc::SIGTERM);
+    let until = Instant::now() + FAREWELL;
+    while matches!(launcher.try_wait(), Ok(None)) && Instant::now() < until {
+        std::thread::sleep(NAP);
+    }
+    signal(&launcher, libc::SIGKILL);
+    // It has been killed.
+    let _ended = launcher.wait();
+}
+
+/// Sends a signal to the group of a launcher. Commands that it started may be there when it is gone.
+fn signal(launcher: &Child, number: i32) {
+    if let Ok(group) = i32::try_from(launcher.id()) {
+        // SAFETY: no memory is involved; the group is that of a child that was started to lead it.
+        let _sent = unsafe { libc::kill(-group, number) };
+    }
 }
 
 fn is_own(name: &OsString) -> bool {

@@ -6,10 +6,12 @@
 //! # Not here
 //! The files and their permissions: crate `malleable`.
 
+mod checkpoint;
 mod request;
 mod resize;
 mod status;
 
+pub use checkpoint::{CheckpointIndex, HEAD_BYTES, UNFINISHED, index_place};
 pub use request::ResizeRequest;
 pub use resize::{
     BytesMoved, ModelDecision, Resize, ResizeOutcome, ResizePhase, Seconds, Spawn, Started,

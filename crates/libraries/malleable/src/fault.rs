@@ -17,6 +17,8 @@ const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
 pub(crate) enum FaultPoint {
     /// A source is about to start processes.
     Start,
+    /// A process of a companion has said that it is there, and waits for the name of a port.
+    Call,
     /// A new process is about to join.
     Come,
     /// The leaders of two groups have met, and are about to join; the number is that of the join.
@@ -37,6 +39,8 @@ pub(crate) enum FaultPoint {
 pub(crate) enum Deed {
     /// The process dies at once.
     Die,
+    /// The process is killed, as by `kill -9`.
+    Kill,
     /// The process hangs forever.
     Hang,
     /// The process refuses the next action.
@@ -62,14 +66,24 @@ pub(crate) fn at(point: FaultPoint, number: u32) -> Option<Deed> {
     }
     match deed {
         Deed::Die => std::process::abort(),
-        Deed::Hang => loop {
-            std::thread::park();
-        },
+        Deed::Kill => {
+            let own = std::process::id().to_string();
+            // Without the command, the process hangs, and the test shows it.
+            let _killed = std::process::Command::new("kill").args(["-KILL", &own]).spawn();
+            hang()
+        }
+        Deed::Hang => hang(),
         Deed::Wait => {
             std::thread::sleep(WAIT);
             None
         }
         Deed::Refuse | Deed::Sleep => Some(deed),
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

@@ -41,7 +41,8 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MethodOptions {
     pub(crate) strategy: Strategy,
-    pub(crate) spawn: Spawn,
+    /// How processes are started; `None` for the way that harms the program least.
+    pub(crate) spawn: Option<Spawn>,
     pub(crate) is_foreground: bool,
     pub(crate) redistribution: Redistribution,
 }
@@ -148,8 +149,9 @@ impl Options {
         check_every(n_iterations: u32) => check_every = Some(n_iterations.max(1));
         /// Sets which ranks continue after a resize.
         strategy(strategy: Strategy) => method.strategy = strategy;
-        /// Sets how processes are started.
-        spawn(spawn: Spawn) => method.spawn = spawn;
+        /// Sets how processes are started. By default MPICH starts them by launchers of their own outside of Slurm; else
+        /// it is a tree.
+        spawn(spawn: Spawn) => method.spawn = Some(spawn);
         /// Makes the program wait while processes are started, and until processes that leave are gone.
         foreground() => method.is_foreground = true;
         /// Sets how data move.
@@ -215,7 +217,7 @@ Options of a malleable program:
   --schedule ITERATION:SIZE,...  iterations from which the program has another size
   --check-every K|auto        iterations between two resize points that check for requests (default: auto)
   --strategy merge|baseline   ranks that continue: all that can (default), or only new processes
-  --spawn tree|one|per-node|sequential|companion  how processes are started (default: tree)
+  --spawn tree|one|per-node|sequential|companion  how processes are started (default: companion with MPICH outside of Slurm, else tree)
   --foreground                the program waits while they are started
   --redistribution auto|sync|async|p2p|get  how data are moved (default: auto)
   --placement balance|fill|nearest  on which nodes processes are started (default: balance)
@@ -285,7 +287,7 @@ impl Options {
             "--check-every" if value == "auto" => self.check_every = None,
             "--check-every" => self.check_every = Some(positive(value)?),
             "--strategy" => self.method.strategy = one_of(value, &STRATEGIES)?,
-            "--spawn" => self.method.spawn = one_of(value, &SPAWNS)?,
+            "--spawn" => self.method.spawn = Some(one_of(value, &SPAWNS)?),
             "--foreground" => self.method.is_foreground = true,
             "--redistribution" => self.method.redistribution = one_of(value, &REDISTRIBUTIONS)?,
             "--placement" => self.nodes.placement = one_of(value, &PLACEMENTS)?,

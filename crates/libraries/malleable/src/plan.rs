@@ -143,10 +143,10 @@ impl ResizePlan {
             let mut n_here = host_slots.n_ranks.min(left);
             left -= n_here;
             while 0 < n_here {
-                let n_ranks =
-                    if matches!(spawn, Spawn::Tree | Spawn::Sequential) { 1 } else { n_here };
+                let is_single = matches!(spawn, Spawn::Tree | Spawn::Sequential | Spawn::Companion);
+                let n_ranks = if is_single { 1 } else { n_here };
                 let number = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
-                let is_spread = matches!(spawn, Spawn::Tree | Spawn::PerNode);
+                let is_spread = matches!(spawn, Spawn::Tree | Spawn::PerNode | Spawn::Companion);
                 let near = neighbors(host_slots, hosts, self.n_sources);
                 let turn = if is_spread { number as usize % near.len() } else { 0 };
                 let parent = near[turn];

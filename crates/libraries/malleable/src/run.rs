@@ -139,7 +139,7 @@ impl Malleable {
         (coordinator, obstacle): (Option<Coordinator>, Option<String>),
     ) -> Self {
         let is_new = !matches!(phase, RankPhase::Starting);
-        let is_companion = options.method.spawn == Spawn::Companion;
+        let is_companion = options.method.spawn == Some(Spawn::Companion);
         let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
         let obstacle = obstacle.or_else(|| none().map(str::to_owned));
         Self {

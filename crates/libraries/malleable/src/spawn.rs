@@ -19,9 +19,10 @@ use crate::plan::{ProcessStart, ResizePlan};
 use crate::ready::{Prepared, Ready};
 use crate::spawn_error::SpawnError;
 use crate::tags::{OfChange, Tag};
-use companion::PeerConnections;
+use companion::{Guest, PeerConnections};
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -56,6 +57,15 @@ pub(crate) struct Preparation {
 /// Group of processes that this one has started.
 type Child = (ProcessStart, Intercomm);
 
+/// Processes that have started, and are there.
+enum Started {
+    /// MPI has started them.
+    Child(Child),
+    /// A companion has. Nothing connects them with this process but a line to say so: if one dies, no call of MPI is in
+    /// its way.
+    Guest(ProcessStart, Guest),
+}
+
 impl Preparation {
     /// Prepares the resize: at the end all participants are joined and have agreed on it.
     pub(crate) fn run(mut self) -> Result<Prepared, SpawnError> {
@@ -64,11 +74,12 @@ impl Preparation {
         let own = self.backstage.rank();
         let started = self.start_all(&plan);
         let agreed = self.agree(&started);
-        let children = started?;
+        let started = started?;
         if let Err(error) = agreed {
-            send_away(children)?;
+            send_away(started)?;
             return Err(error);
         }
+        let (children, lines) = self.connect(started)?;
         self.is_spawned.store(true, Ordering::Release);
         let spawned = Instant::now();
         let bridge = if let Some(launched) = &self.launched {
@@ -87,6 +98,7 @@ impl Preparation {
         let (own_world, n_bytes) = (self.own_world, self.n_bytes);
         let ready = Ready { bridge, number: own, own_world, plan, n_bytes };
         let mut prepared = ready.agree()?;
+        lines.into_iter().for_each(|line| self.peers.tie(line));
         prepared.spawn_s = (spawned - began).as_secs_f64();
         prepared.connect_s = spawned.elapsed().as_secs_f64();
         Ok(prepared)
@@ -107,7 +119,7 @@ impl Preparation {
 
     /// Agrees whether all processes have started: rank 0 collects the results of all sources, and sends them the
     /// verdict.
-    fn agree(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
+    fn agree(&self, started: &Result<Vec<Started>, SpawnError>) -> Result<(), SpawnError> {
         let (come, verdict) =
             (OfChange::Come.number(self.serial), OfChange::Verdict.number(self.serial));
         let why = started.as_ref().err().map_or_else(String::new, ToString::to_string);
@@ -143,7 +155,7 @@ impl Preparation {
     /// Starts the processes assigned to this source: in parallel, where the library lets several threads call. Open MPI
     /// claims to, but looks processes up in a table without its lock, and refuses connections when another thread adds
     /// to it.
-    fn start_all(&self, plan: &ResizePlan) -> Result<Vec<Child>, SpawnError> {
+    fn start_all(&self, plan: &ResizePlan) -> Result<Vec<Started>, SpawnError> {
         let (mpi, rank) = (self.backstage.mpi(), self.backstage.rank());
         let fault = fault::at(FaultPoint::Start, rank);
         if fault == Some(Deed::Refuse) {
@@ -171,17 +183,33 @@ impl Preparation {
             pairs.map(|(start, alone)| self.start_one(start, alone, never_comes)).collect()
         };
         alone.into_iter().try_for_each(Comm::free)?;
-        let (mut children, mut failed) = (Vec::new(), Ok(()));
-        for (start, result) in starts.into_iter().zip(results) {
+        let (mut started, mut failed) = (Vec::new(), Ok(()));
+        for result in results {
             match result {
-                Ok(child) => children.push((start, child)),
+                Ok(one) => started.push(one),
                 Err(error) => failed = Err(error),
             }
         }
         if failed.is_err() {
-            send_away(std::mem::take(&mut children))?;
+            send_away(std::mem::take(&mut started))?;
         }
-        failed.map(|()| children)
+        failed.map(|()| started)
+    }
+
+    /// Connects with what companions have started; also returns the connections by which they are watched.
+    fn connect(&self, started: Vec<Started>) -> Result<(Vec<Child>, Vec<TcpStream>), SpawnError> {
+        let (mut children, mut lines) = (Vec::new(), Vec::new());
+        for one in started {
+            match one {
+                Started::Child(child) => children.push(child),
+                Started::Guest(start, guest) => {
+                    let (inter, line) = guest.connect(self.backstage.mpi())?;
+                    children.push((start, inter));
+                    lines.push(line);
+                }
+            }
+        }
+        Ok((children, lines))
     }
 
     fn start_one(
@@ -189,7 +217,7 @@ impl Preparation {
         start: &ProcessStart,
         alone: &Comm,
         never_comes: bool,
-    ) -> Result<Intercomm, SpawnError> {
+    ) -> Result<Started, SpawnError> {
         let mut words = start.through.iter().map(OsString::from).collect::<Vec<_>>();
         let settings = alone.mpi().settings();
         // Launchers pass their own variables on, but not those of a rank.
@@ -203,8 +231,8 @@ impl Preparation {
         }
         if start.is_companion {
             // Ends before the other ranks' deadline.
-            let within = (3 * self.deadline / 4, &self.peers);
-            return companion::start(start, alone, &words, within);
+            let guest = companion::start(start, alone.mpi(), &words, 3 * self.deadline / 4)?;
+            return Ok(Started::Guest(start.clone(), guest));
         }
         let mut words = words.into_iter();
         let mut spawn = mpi::Spawn::new(words.next().unwrap_or_default(), start.n_ranks);
@@ -212,7 +240,7 @@ impl Preparation {
         if !never_comes {
             spawn.hosts.clone_from(&start.host);
         }
-        Ok(alone.spawn(&spawn, 0)?)
+        Ok(Started::Child((start.clone(), alone.spawn(&spawn, 0)?)))
     }
 }
 
@@ -238,9 +266,13 @@ fn parse(mark: &str) -> Option<(String, u32)> {
     Some((words.next()?.to_owned(), pid))
 }
 
-/// Sends away processes that were started in vain.
-fn send_away(children: Vec<Child>) -> Result<(), MpiError> {
-    for (_, child) in children {
+/// Sends away processes that were started in vain. Those of a companion end when the connection to them does.
+fn send_away(started: Vec<Started>) -> Result<(), MpiError> {
+    let children = started.into_iter().filter_map(|one| match one {
+        Started::Child((_, child)) => Some(child),
+        Started::Guest(..) => None,
+    });
+    for child in children {
         (0..child.n_peers()).try_for_each(|rank| child.send::<u8>(&[], rank, Tag::Go.number()))?;
         child.disconnect()?;
     }

@@ -9,8 +9,8 @@ pub(crate) enum SpawnError {
     #[error("rank {rank} could not start processes: {why}")]
     Start { rank: u32, why: String },
     /// A companion launcher failed.
-    #[error("a companion launcher did not bring processes: {0}")]
-    Companion(String),
+    #[error("a launcher of their own brought no new ranks{place}: {why}")]
+    Companion { place: String, why: String },
     /// A rank did not answer.
     #[error("rank {rank} did not start its processes within {seconds} s")]
     Late { rank: u32, seconds: f64 },

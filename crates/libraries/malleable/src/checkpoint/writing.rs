@@ -104,7 +104,8 @@ fn finish(
 /// Removes the checkpoint of a program that is done; called by rank 0.
 pub(crate) fn remove(path: &Path) {
     let draft = Draft::of(path).place().to_owned();
-    for file in [path.to_owned(), draft].into_iter().chain(all_constants(path)) {
+    let unfinished = path.with_added_extension(resize_api::UNFINISHED);
+    for file in [path.to_owned(), draft, unfinished].into_iter().chain(all_constants(path)) {
         // If a file remains, a restarted program continues from it, which is correct as well.
         let _removed = std::fs::remove_file(file);
     }

@@ -7,7 +7,7 @@ use crate::moving::Method;
 use crate::options::{Placement, Redistribution};
 use crate::plan::{self, ResizePlan};
 use crate::present_ranks::PresentRanks;
-use resize_api::{ModelDecision, Resize, ResizeOutcome, Started, Strategy};
+use resize_api::{ModelDecision, Resize, ResizeOutcome, Spawn, Started, Strategy};
 
 /// Hint for Open MPI 5, whose launcher loses addresses of processes on other hosts than their parent's
 /// (<https://github.com/openpmix/openpmix/issues/4225>).
@@ -36,7 +36,7 @@ impl Coordinator {
             }
             return;
         }
-        let spawn = self.options.method.spawn;
+        let spawn = self.spawn();
         let iteration = input.iteration;
         let began_s = crate::record::now_s();
         let known = Resize { began_s, iteration, reason, spawn, decision, ..Resize::default() };
@@ -135,7 +135,7 @@ impl Coordinator {
                 Ok(slots) => slots,
                 Err(why) => return Some(Err(why)),
             };
-            plan.start(self.options.method.spawn, &slots, &hosts_present);
+            plan.start(self.spawn(), &slots, &hosts_present);
         }
         self.adopt_plan(plan, strategy);
         Some(Ok(()))
@@ -174,6 +174,18 @@ impl Coordinator {
             return Some(Err(ONLY_INHABITED.to_owned()));
         }
         Some(Ok(slots))
+    }
+
+    /// How processes are started. What a launcher of its own starts is outside of the program's job until it has joined.
+    fn spawn(&self) -> Spawn {
+        // Launchers within a job of Slurm have nodes of their own choice; ranks get there as they always have.
+        let is_possible = || {
+            !self.is_open_mpi
+                && crate::control::slurm_job().is_none()
+                && mpi::launcher::beside().is_some()
+        };
+        let default = || if is_possible() { Spawn::Companion } else { Spawn::Tree };
+        self.options.method.spawn.unwrap_or_else(default)
     }
 
     /// Method that moves data, if the options set it.

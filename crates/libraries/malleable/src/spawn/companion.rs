@@ -6,6 +6,7 @@
 //! come. The connection stays as a tether: if it closes without a farewell, the other side has died, which neither
 //! launcher would notice.
 
+use crate::fault::{self, FaultPoint};
 use crate::plan::ProcessStart;
 use crate::present_ranks::tell;
 use crate::release::{Release, ReleaseAddress, connect_to};
@@ -46,7 +47,7 @@ struct Ends {
 
 impl PeerConnections {
     /// Watches the other side, in a thread of its own.
-    fn tie(&self, stream: TcpStream) {
+    pub(super) fn tie(&self, stream: TcpStream) {
         let Ok(kept) = stream.try_clone() else { return };
         self.0.streams.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
         let ends = Arc::clone(&self.0);
@@ -74,14 +75,20 @@ impl PeerConnections {
     }
 }
 
-/// Lets the companion run this command, and connects to its processes; `deadline` limits the wait for them.
+/// Processes of a companion that have initialized MPI, and wait to be connected.
+#[derive(Debug)]
+pub(super) struct Guest {
+    line: TcpStream,
+}
+
+/// Lets a companion run this command, and waits until its processes are there, at most for `deadline`.
 pub(super) fn start(
     start: &ProcessStart,
-    alone: &Comm,
+    mpi: &Mpi,
     words: &[OsString],
-    (deadline, peers): (Duration, &PeerConnections),
-) -> Result<Intercomm, SpawnError> {
-    let failed = SpawnError::Companion;
+    deadline: Duration,
+) -> Result<Guest, SpawnError> {
+    let failed = |why: String| SpawnError::Companion { place: place_of(start), why };
     let release = Release::open().map_err(|error| failed(error.to_string()))?;
     let address = serde_json::to_string(&release.address).unwrap_or_default();
     let none = || failed("there is no `mpiexec` beside the one that started this program".into());
@@ -91,18 +98,44 @@ pub(super) fn start(
     launcher.env(VARIABLE, address).stdin(Stdio::null());
     let mut child = launcher.spawn().map_err(|error| failed(error.to_string()))?;
     let is_over = || matches!(child.try_wait(), Ok(Some(_)) | Err(_));
-    let Some(mut stream) = release.accept(Instant::now() + deadline, is_over) else {
-        let _ended = child.kill().and_then(|()| child.wait());
+    let Some(line) = release.accept(Instant::now() + deadline, is_over) else {
         let seconds = deadline.as_secs_f64();
-        return Err(failed(format!("its processes did not come within {seconds} s")));
+        let why = match child.try_wait() {
+            Ok(Some(status)) => format!("its launcher ended ({status}) before they came"),
+            _ => format!("they did not come within {seconds} s"),
+        };
+        mpi::launcher::end(child);
+        return Err(failed(why));
     };
     look_after(child);
-    let port = alone.mpi().open_port()?;
-    writeln!(stream, "{}", port.name()).map_err(|error| failed(error.to_string()))?;
-    let inter = alone.accept(Some(&port), 0)?;
-    port.close()?;
-    peers.tie(stream);
-    Ok(inter)
+    let version = read_line(&line, deadline).ok_or_else(|| failed("they ended".to_owned()))?;
+    let own = one_line(&mpi.version());
+    if version != own {
+        return Err(failed(format!("they use `{version}`, and the program uses `{own}`")));
+    }
+    Ok(Guest { line })
+}
+
+fn place_of(start: &ProcessStart) -> String {
+    start.host.as_ref().map_or_else(String::new, |host| format!(" on `{host}`"))
+}
+
+/// The version of an MPI library, which may have several lines.
+fn one_line(version: &str) -> String {
+    version.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Guest {
+    /// Connects with the processes; also returns the connection by which they can be watched.
+    pub(super) fn connect(mut self, mpi: &Arc<Mpi>) -> Result<(Intercomm, TcpStream), SpawnError> {
+        let port = mpi.open_port()?;
+        writeln!(self.line, "{}", port.name()).map_err(|_| SpawnError::GivenUp)?;
+        let alone = Comm::own_self(mpi)?;
+        let inter = alone.accept(Some(&port), 0)?;
+        port.close()?;
+        alone.free()?;
+        Ok((inter, self.line))
+    }
 }
 
 /// Waits for the launcher in a thread: an unwaited process would stay as a zombie.
@@ -126,7 +159,8 @@ pub(crate) fn connect(
     let world = Comm::world(mpi)?;
     world.barrier()?;
     mpi::names::remove();
-    let heard = (world.rank() == 0).then(|| ask(address, patience)).flatten();
+    let version = one_line(&mpi.version());
+    let heard = (world.rank() == 0).then(|| ask(address, &version, patience)).flatten();
     let (stream, name) = heard.unzip();
     let name = tell(&world, name.unwrap_or_default())?;
     let inter = if name.is_empty() { None } else { Some(world.connect(&name, 0)?) };
@@ -137,14 +171,22 @@ pub(crate) fn connect(
     Ok(inter)
 }
 
-/// Connects to the address; returns the connection and the name of the port.
-fn ask(address: &ReleaseAddress, patience: Duration) -> Option<(TcpStream, String)> {
-    let stream = connect_to(address)?;
-    stream.set_read_timeout(Some(patience)).ok()?;
-    let mut name = String::new();
-    BufReader::new(&stream).read_line(&mut name).ok()?;
-    stream.set_read_timeout(None).ok()?;
-    Some((stream, name.trim_end().to_owned()))
+/// Connects to the address, and says the version of the MPI library; returns the connection and the name of the port.
+fn ask(address: &ReleaseAddress, version: &str, patience: Duration) -> Option<(TcpStream, String)> {
+    let mut line = connect_to(address)?;
+    writeln!(line, "{version}").ok()?;
+    let name = read_line(&line, patience)?;
+    fault::at(FaultPoint::Call, 0);
+    Some((line, name))
+}
+
+/// Reads a line; `None` if the other side ends, or sends none in time.
+fn read_line(line: &TcpStream, patience: Duration) -> Option<String> {
+    line.set_read_timeout(Some(patience)).ok()?;
+    let mut text = String::new();
+    BufReader::new(line).read_line(&mut text).ok()?;
+    line.set_read_timeout(None).ok()?;
+    text.ends_with('\n').then(|| text.trim_end().to_owned())
 }
 
 #[cfg(test)]

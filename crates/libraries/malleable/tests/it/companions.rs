@@ -1,6 +1,6 @@
 //! Programs that grow by a second launcher.
 
-use crate::resizing::{PACE, digest, digest_alone, resized, rod};
+use crate::resizing::{PACE, digest, digest_alone, record, resized, rod};
 use launch::{Job, Library};
 use resize_api::{ResizeOutcome, Spawn};
 use std::path::Path;
@@ -38,11 +38,36 @@ fn where_they_do_not_come_in_time_the_program_goes_on() {
     check(&words, "start:0:sleep", &resizes);
 }
 
+/// A host that does not exist, new ranks that die while MPI begins in them, and one that is killed while all join.
+#[test]
+fn what_harms_new_ranks_before_they_have_joined_harms_them_alone() {
+    let library = Library::Mpich5;
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = folder.path().join("hosts");
+    std::fs::write(&hosts, "localhost slots=2\nno-such-host slots=2\n").unwrap();
+    let hosts = ["--hostfile", hosts.to_str().unwrap()];
+    let check = |options: &[&str], fault: &str, part: &str| {
+        let record_at = tempfile::tempdir().unwrap();
+        let words = ["--until", "3000", "--pause-us", "1000", "--schedule", "10:4"];
+        let words = [&words[..], &["--deadline", "2"], options].concat();
+        let job = rod(library, 2, record_at.path(), &words);
+        let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
+        assert!(digest(&ended.stdout).contains("after 3000 iterations"), "{fault}: {ended:?}");
+        let resizes = record(record_at.path());
+        assert_eq!(resizes.len(), 1, "{fault}: {resizes:?}");
+        assert!(resizes[0].sentence.contains(part), "{fault}: {resizes:?}");
+        ended.code
+    };
+    assert_eq!(check(&hosts, "", "brought no new ranks on `no-such-host`: its launcher ended"), 0);
+    // The library does not return from joining, so it cannot be finalized.
+    assert_ne!(check(&[], "come:3:kill", "the program keeps its 2 ranks"), 0);
+}
+
 #[test]
 fn where_one_of_them_dies_all_end() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["--until", "30000", "--schedule", "10:4", "--spawn", "companion"];
-    for fault in ["come:3:die", "settle:0:die", "settle:3:die"] {
+    for fault in ["settle:0:die", "settle:3:die"] {
         let job = rod(Library::Mpich5, 2, folder.path(), &words);
         let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
         assert_ne!(ended.code, 0, "{fault}: {ended:?}");

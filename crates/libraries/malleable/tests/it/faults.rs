@@ -35,7 +35,7 @@ fn a_launcher_ends_when_started_processes_never_come() {
 fn a_library_that_never_returns_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["--until", "3000", "--pause-us", "2000", "--schedule", "10:4", "--deadline", "1"];
-    let job = rod(Library::Mpich5, 2, folder.path(), &words);
+    let job = rod(Library::Mpich5, 2, folder.path(), &words).args(["--spawn", "tree"]);
     let ended = job.variable("SINTONIA_MALLEABLE_FAULT", "start:0:sleep").run();
     assert_ne!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("the MPI library does not return"), "{ended:?}");

@@ -32,6 +32,7 @@ mod operations;
 mod overwritten;
 mod probed;
 mod programs;
+mod restarts;
 mod slurm;
 mod suggested;
 mod traffic;
