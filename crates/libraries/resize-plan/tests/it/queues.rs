@@ -1,8 +1,9 @@
 //! Laws that hold for all queues.
 
 use proptest::prelude::*;
+use resize_plan::payoff::Estimate;
 use resize_plan::queue::{
-    JobResize, NodeRange, QueueRules, ResizeReason, RunningJob, WaitingJob, rearrange,
+    JobResize, NodeRange, Outlook, QueueRules, ResizeReason, RunningJob, WaitingJob, rearrange,
 };
 
 #[derive(Clone, Debug)]
@@ -12,12 +13,21 @@ struct Scene {
     n_idle: u32,
 }
 
+/// Outlook of a job that has so many tenths of its work in a part that further nodes do not shorten.
+fn amdahl(tenths: u32, work: u32) -> Outlook {
+    let serial = f64::from(tenths) / 10.0;
+    let left_s = |n: u32| 100.0 + f64::from(work) * (serial + (1.0 - serial) / f64::from(n));
+    Outlook::new((1..=12).map(|n| (n, Estimate::around(left_s(n), 0.0))))
+}
+
 fn running(job: u64) -> impl Strategy<Value = RunningJob> {
     let times = (0..5_u32, 0..100_u32);
     let range = prop::option::weighted(0.8, (0..4_u32, 0..4_u32));
     let soon = prop::option::weighted(0.2, 1..8_u32);
-    (1..5_u32, range, (0..4_u32), soon, times).prop_map(
-        move |(min, range, above, soon, (resize_s, calm_s))| {
+    let outlook =
+        prop::option::of((0..=10_u32, 1..1000_u32).prop_map(|(tenths, work)| amdahl(tenths, work)));
+    (1..5_u32, range, (0..4_u32), soon, times, outlook).prop_map(
+        move |(min, range, above, soon, (resize_s, calm_s), outlook)| {
             let range = range.map(|(to_preferred, to_max)| {
                 let preferred = min + to_preferred;
                 NodeRange { min, preferred, max: preferred + to_max }
@@ -25,7 +35,8 @@ fn running(job: u64) -> impl Strategy<Value = RunningJob> {
             let n_nodes = range.map_or(min, |range| (min + above).min(range.max));
             let n_nodes_soon = range.and(soon);
             let (resize_s, calm_s) = (f64::from(resize_s), f64::from(calm_s));
-            RunningJob { job, n_nodes, n_nodes_soon, range, resize_s, calm_s }
+            let outlook = range.and(outlook);
+            RunningJob { job, n_nodes, n_nodes_soon, range, resize_s, calm_s, outlook }
         },
     )
 }
@@ -42,7 +53,8 @@ fn scene() -> impl Strategy<Value = Scene> {
 }
 
 fn decide(scene: &Scene) -> Vec<JobResize> {
-    rearrange(&scene.running, &scene.waiting, scene.n_idle, &QueueRules::default())
+    let idle_s = vec![1e6; usize::try_from(scene.n_idle).unwrap()];
+    rearrange(&scene.running, &scene.waiting, &idle_s, &QueueRules::default())
 }
 
 /// Numbers of nodes that jobs give away, and that they take.
