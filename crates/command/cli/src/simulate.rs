@@ -3,6 +3,7 @@
 mod balance;
 mod chunking;
 mod jobs;
+mod queue;
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ enum What {
     Balance(Box<balance::BalanceOptions>),
     Chunking(chunking::ChunkingOptions),
     Jobs(jobs::JobsOptions),
+    Queue(Box<queue::QueueOptions>),
 }
 
 /// Simulates and shows the results.
@@ -30,5 +32,6 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         What::Balance(options) => balance::balance(options),
         What::Chunking(options) => chunking::chunking(options),
         What::Jobs(options) => jobs::jobs(options),
+        What::Queue(options) => queue::queue(options),
     }
 }

@@ -9,7 +9,7 @@
 //! - Idle nodes are given out once they have been idle for as long as a change to them and back takes to pay. That costs at
 //!   most twice what would have been best, whenever the next job comes: how long to rent before buying (Karlin, Manasse,
 //!   Rudolph and Sleator 1988).
-//! - A job whose own judge says that no size is faster gets none, and one that is faster on fewer gives some away.
+//! - A job whose own judge says that no size is faster gets none, and one that is as fast on fewer gives some back.
 //!
 //! Of jobs without an outlook, nodes beyond their preferred sizes are taken first; idle nodes go to the smallest, first up
 //! to their preferred sizes, then up to their largest.
@@ -108,8 +108,8 @@ pub enum ResizeReason {
     },
     /// Nodes are idle, and no job waits for them.
     UsesIdle,
-    /// It is faster on fewer nodes.
-    IsFaster,
+    /// It is as fast on fewer nodes, or faster.
+    IsAsFast,
 }
 
 /// Decides on changes. `waiting` is in the order in which jobs shall start; `idle_s` has, for each node without a job, for
@@ -122,7 +122,7 @@ pub fn rearrange(
     rules: &QueueRules,
 ) -> Vec<JobResize> {
     let mut plan = Plan::new(running, idle_s);
-    plan.end_slowness();
+    plan.return_useless(rules);
     for job in waiting {
         if !plan.make_room(job) {
             return plan.changes();
@@ -152,15 +152,15 @@ impl<'a> Plan<'a> {
         Self { malleable: malleable.collect(), n_free: n_idle.saturating_add(coming), idle_s }
     }
 
-    /// Shrinks jobs that end earlier on fewer nodes for certain.
-    fn end_slowness(&mut self) {
-        for job in self.malleable.values_mut() {
+    /// Takes nodes that bring their jobs nothing.
+    fn return_useless(&mut self, rules: &QueueRules) {
+        for job in self.malleable.values_mut().filter(|job| job.is_calm(rules)) {
             let outlook = job.job.outlook.as_ref();
             let best = outlook
-                .and_then(|it| it.faster_below(job.n_nodes, job.job.resize_s, job.range.min));
+                .and_then(|it| it.as_fast_below(job.n_nodes, job.job.resize_s, job.range.min));
             if let Some(n_nodes) = best {
                 self.n_free += i64::from(job.n_nodes - n_nodes);
-                (job.n_nodes, job.reason) = (n_nodes, ResizeReason::IsFaster);
+                (job.n_nodes, job.reason) = (n_nodes, ResizeReason::IsAsFast);
             }
         }
     }

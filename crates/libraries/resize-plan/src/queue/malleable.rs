@@ -5,6 +5,10 @@ use super::{NodeRange, QueueRules, ResizeReason, RunningJob};
 /// Number of changes in a change to a size and back.
 const THERE_AND_BACK: f64 = 2.0;
 
+/// Smallest gain of a step, as a share of the time left: more than what counts as equally fast, so that nodes do not go to and
+/// fro.
+const LEAST_GAIN: f64 = 0.03;
+
 /// Malleable job, and the size that it is to have.
 pub(super) struct Malleable<'a> {
     pub(super) job: &'a RunningJob,
@@ -63,12 +67,14 @@ impl<'a> Malleable<'a> {
         known().unwrap_or(n_given / f64::from(to)) / n_given
     }
 
+    /// True if its last change was long enough ago for another one that nobody waits for.
+    pub(super) fn is_calm(&self, rules: &QueueRules) -> bool {
+        rules.calm_s.max(rules.calm_per_cost * self.job.resize_s) <= self.job.calm_s
+    }
+
     /// True if it may have more nodes than now.
     pub(super) fn may_grow(&self, rules: &QueueRules) -> bool {
-        let calm_s = rules.calm_s.max(rules.calm_per_cost * self.job.resize_s);
-        self.job.n_nodes <= self.n_nodes
-            && self.n_nodes < self.range.max
-            && calm_s <= self.job.calm_s
+        self.job.n_nodes <= self.n_nodes && self.n_nodes < self.range.max && self.is_calm(rules)
     }
 
     /// Step of at most `n_free` nodes that brings most; `idle_s` are the times for which those have been idle.
@@ -87,7 +93,8 @@ impl<'a> Malleable<'a> {
             let newest_s = idle_s.get(usize::try_from(n_more).ok()? - 1).copied().unwrap_or(0.0);
             let worth =
                 gain_s / (f64::from(n_more) * outlook.left_s(to)?.value.max(f64::MIN_POSITIVE));
-            (0.0 < gain_s && is_known && pays_after_s <= newest_s).then_some(Step { n_more, worth })
+            (LEAST_GAIN * now_s < gain_s && is_known && pays_after_s <= newest_s)
+                .then_some(Step { n_more, worth })
         };
         let n_most = n_free.min(self.range.max - self.n_nodes);
         let doubling = std::iter::successors(Some(1_u32), |n| n.checked_mul(2));

@@ -2,6 +2,11 @@
 
 use crate::payoff::Estimate;
 
+/// Difference of two times that count as one, as a share of them.
+const AS_FAST: f64 = 0.01;
+/// Largest error of a measurement that is allowed for in that.
+const DOUBT: f64 = 0.02;
+
 /// Time left of a job by its number of nodes, from its measured curve and the work that it has left.
 ///
 /// ```
@@ -71,14 +76,17 @@ impl Outlook {
         now.value <= then.high
     }
 
-    /// Number of nodes below `from` with which the job ends earlier for certain, although the change costs `price_s`.
-    pub(super) fn faster_below(&self, from: u32, price_s: f64, least: u32) -> Option<u32> {
-        let now = self.left_s(from)?;
-        let better = self
-            .left
-            .iter()
-            .filter(|(n, then)| least <= *n && *n < from && then.high + price_s < now.low);
-        better.min_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(n, _)| *n)
+    /// Fewest nodes, if below `from`, with which the job ends as early as it can with `least` nodes or more. The change costs
+    /// `price_s`.
+    pub(super) fn as_fast_below(&self, from: u32, price_s: f64, least: u32) -> Option<u32> {
+        let now_s = self.left_s(from)?.value;
+        // Larger sizes count as well: else a job would give its nodes back in small steps that cost nearly nothing each.
+        let others = || self.left.iter().filter(|(n, _)| least <= *n && *n != from);
+        let best_s = others().map(|(_, then)| then.value + price_s).fold(now_s, f64::min);
+        let is_as_fast = |then: &Estimate| {
+            then.low.max(then.value * (1.0 - DOUBT)) + price_s <= best_s * (1.0 + AS_FAST)
+        };
+        others().find(|(n, then)| *n < from && is_as_fast(then)).map(|(n, _)| *n)
     }
 }
 
@@ -99,11 +107,19 @@ mod tests {
     }
 
     #[test]
-    fn fewer_nodes_are_faster_only_for_certain() {
-        let slower = outlook(&[(1, 100.0, 5.0), (2, 150.0, 5.0), (4, 400.0, 5.0)]);
-        assert_eq!(slower.faster_below(4, 10.0, 1), Some(1));
-        assert_eq!(slower.faster_below(4, 10.0, 2), Some(2));
-        assert_eq!(slower.faster_below(2, 45.0, 1), None);
-        assert!(slower.is_unsure(1, 2) && !slower.is_unsure(4, 2));
+    fn nodes_that_bring_nothing_are_known() {
+        let slower = outlook(&[(1, 100.0, 5.0), (2, 90.0, 5.0), (4, 400.0, 5.0)]);
+        assert_eq!(slower.as_fast_below(4, 10.0, 1), Some(2));
+        assert_eq!(slower.as_fast_below(4, 10.0, 3), None);
+        assert_eq!(slower.as_fast_below(4, 330.0, 1), None);
+        // As fast as two, but four are faster.
+        let steps = outlook(&[(1, 100.0, 5.0), (2, 100.0, 5.0), (4, 50.0, 5.0)]);
+        assert_eq!(steps.as_fast_below(2, 0.0, 1), None);
+        assert!(slower.is_unsure(1, 4) && !slower.is_unsure(4, 2));
+        let same = |left_s, error_s| outlook(&[(1, left_s, error_s), (2, 100.0, 5.0)]);
+        assert_eq!(same(100.9, 0.0).as_fast_below(2, 0.0, 1), Some(1));
+        assert_eq!(same(100.9, 0.0).as_fast_below(2, 0.2, 1), None);
+        assert_eq!(same(102.9, 5.0).as_fast_below(2, 0.0, 1), Some(1));
+        assert_eq!(same(103.1, 5.0).as_fast_below(2, 0.0, 1), None);
     }
 }

@@ -134,7 +134,7 @@ fn a_node_comes_from_who_loses_least() {
 }
 
 #[test]
-fn a_job_that_is_faster_on_fewer_nodes_gives_some_back() {
+fn nodes_that_bring_nothing_are_given_back() {
     let slower = |n: u32| (n, Estimate::around(f64::from(n) * 100.0, 1.0));
     let job = RunningJob {
         outlook: Some(Outlook::new((1..=4).map(slower))),

@@ -4,3 +4,4 @@ mod balance;
 mod figures;
 mod jobs;
 mod laws;
+mod queue;
