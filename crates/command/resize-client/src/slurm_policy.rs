@@ -42,8 +42,9 @@ Runs as the user whose programs it resizes, on any host that sees Slurm and the 
 The first job that waits for nodes gets them from malleable jobs, from those first that have more
 than they prefer; nobody gets less than it agreed to. Nodes that nobody waits for go to the
 smallest programs. A program with `--iterations` tells what it has measured: it gets nodes where
-they save most time, gives those whose loss costs it least, and none once no size is faster. Such a node has to be idle
-for as long as a change to it and back takes to pay, so `--once` gives none.";
+they save most time, gives those whose loss costs it least, and none once no size is faster.
+Such a node has to be idle for as long as a change to it and back takes to pay, so `--once` gives
+none.";
 
 /// Share the nodes of Slurm between malleable jobs and jobs that wait
 ///

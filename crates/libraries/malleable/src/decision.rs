@@ -228,7 +228,7 @@ impl ResizeAdvisor {
         let prospect = Prospect { size: now.size, n_iterations_left, candidates, may_explore };
         let seconds = self.seconds(now);
         let cost = |size| self.cost.of(&cost_factors(now, size));
-        let payoff = pays(&prospect, seconds, cost);
+        let payoff = pays(&prospect, &seconds, cost);
         let weighed = match (payoff.verdict, candidates) {
             (Verdict::Stay, [wanted]) => *wanted,
             _ => payoff.size,
