@@ -86,7 +86,7 @@ fn a_job_grows_after_a_time_of_calm() {
 #[test]
 fn what_is_under_way_counts_as_done() {
     let shrinking = RunningJob { n_nodes_soon: Some(2), ..malleable(1, 4, (1, 4, 4)) };
-    check(&[shrinking.clone()], &[2], 0, &[]);
+    check(std::slice::from_ref(&shrinking), &[2], 0, &[]);
     check(&[shrinking, malleable(2, 2, (1, 2, 2))], &[3], 0, &[(2, 1)]);
     let growing = RunningJob { n_nodes_soon: Some(3), ..malleable(1, 1, (1, 4, 4)) };
     check(&[growing.clone(), malleable(2, 1, (1, 4, 4))], &[], 3, &[(2, 2)]);
@@ -140,14 +140,14 @@ fn nodes_that_bring_nothing_are_given_back() {
         outlook: Some(Outlook::new((1..=4).map(slower))),
         ..malleable(1, 4, (1, 4, 4))
     };
-    check(&[job.clone()], &[], 0, &[(1, 1)]);
+    check(std::slice::from_ref(&job), &[], 0, &[(1, 1)]);
     check(&[RunningJob { resize_s: 1000.0, ..job }], &[], 0, &[]);
 }
 
 #[test]
 fn what_nobody_measured_is_tried_by_steps() {
     let unsure = known(1, 1, 0.0, 1e5);
-    check(&[unsure.clone()], &[], 7, &[(1, 2)]);
+    check(std::slice::from_ref(&unsure), &[], 7, &[(1, 2)]);
     check(&[RunningJob { n_nodes: 2, ..unsure }], &[], 6, &[(1, 4)]);
     check(&[known(1, 1, 0.0, 1.0)], &[], 7, &[(1, 8)]);
 }
@@ -156,10 +156,11 @@ fn what_nobody_measured_is_tried_by_steps() {
 fn short_idleness_is_waited_out() {
     // A second node saves half of the time: a change to it and back, 20 s each, pays after 80 s.
     let job = RunningJob { resize_s: 20.0, ..known(1, 1, 0.0, 0.0) };
-    let grows = |idle_s: &[f64]| !rearrange(&[job.clone()], &[], idle_s, &RULES).is_empty();
+    let grows =
+        |idle_s: &[f64]| !rearrange(std::slice::from_ref(&job), &[], idle_s, &RULES).is_empty();
     assert!(!grows(&[79.0]));
     assert!(grows(&[81.0]));
     // The waiting job takes the node that has been idle longer.
     let waiting = [WaitingJob { job: 101, n_nodes: 1 }];
-    assert!(rearrange(&[job.clone()], &waiting, &[81.0, 79.0], &RULES).is_empty());
+    assert!(rearrange(std::slice::from_ref(&job), &waiting, &[81.0, 79.0], &RULES).is_empty());
 }
