@@ -19,7 +19,7 @@ pub(super) struct Malleable<'a> {
 
 /// Step by which a job may grow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct GrowthStep {
     pub(super) n_more: u32,
     /// Time saved, for each second that the job will have each of these nodes.
     pub(super) worth: f64,
@@ -78,7 +78,7 @@ impl<'a> Malleable<'a> {
     }
 
     /// Step of at most `n_free` nodes that brings most; `idle_s` are the times for which those have been idle.
-    pub(super) fn best_step(&self, n_free: u32, idle_s: &[f64]) -> Option<Step> {
+    pub(super) fn best_step(&self, n_free: u32, idle_s: &[f64]) -> Option<GrowthStep> {
         let outlook = self.job.outlook.as_ref().filter(|outlook| !outlook.is_fastest())?;
         let now_s = outlook.left_s(self.n_nodes)?.value;
         // What nobody measured is tried by steps: to what its user prefers, then to twice as many.
@@ -94,7 +94,7 @@ impl<'a> Malleable<'a> {
             let worth =
                 gain_s / (f64::from(n_more) * outlook.left_s(to)?.value.max(f64::MIN_POSITIVE));
             (LEAST_GAIN * now_s < gain_s && is_known && pays_after_s <= newest_s)
-                .then_some(Step { n_more, worth })
+                .then_some(GrowthStep { n_more, worth })
         };
         let n_most = n_free.min(self.range.max - self.n_nodes);
         let doubling = std::iter::successors(Some(1_u32), |n| n.checked_mul(2));
