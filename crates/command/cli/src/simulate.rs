@@ -4,6 +4,7 @@ mod balance;
 mod cases;
 mod chunking;
 mod jobs;
+mod queue;
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ enum What {
     Cases(cases::CasesOptions),
     Chunking(chunking::ChunkingOptions),
     Jobs(jobs::JobsOptions),
+    Queue(Box<queue::QueueOptions>),
 }
 
 /// Simulates and shows the results.
@@ -33,5 +35,6 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         What::Cases(options) => cases::cases(options),
         What::Chunking(options) => chunking::chunking(options),
         What::Jobs(options) => jobs::jobs(options),
+        What::Queue(options) => queue::queue(options),
     }
 }

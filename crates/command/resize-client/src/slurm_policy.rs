@@ -41,7 +41,10 @@ Examples:
 Runs as the user whose programs it resizes, on any host that sees Slurm and the control folder.
 The first job that waits for nodes gets them from malleable jobs, from those first that have more
 than they prefer; nobody gets less than it agreed to. Nodes that nobody waits for go to the
-smallest programs.";
+smallest programs. A program with `--iterations` tells what it has measured: it gets nodes where
+they save most time, gives those whose loss costs it least, and none once no size is faster.
+Such a node has to be idle for as long as a change to it and back takes to pay, so `--once` gives
+none.";
 
 /// Share the nodes of Slurm between malleable jobs and jobs that wait
 ///
@@ -178,6 +181,7 @@ fn decision_line(decision: &NodesWanted) -> (String, Value) {
     let (why, waiting) = match change.reason {
         ResizeReason::MakesRoom { job } => (format!("so that job {job} can start"), Some(job)),
         ResizeReason::UsesIdle => ("because nodes are idle".to_owned(), None),
+        ResizeReason::IsAsFast => ("because it is as fast so".to_owned(), None),
     };
     let (from, to) = (change.from, change.to);
     let sentence = format!(

@@ -17,4 +17,4 @@ pub use resize::{
     BytesMoved, ModelDecision, Resize, ResizeOutcome, ResizePhase, Seconds, Spawn, Started,
     Strategy,
 };
-pub use status::{JobStatus, ResizeAnswer, ResizeState, Sizes};
+pub use status::{JobStatus, ResizeAnswer, ResizeState, SizeForecast, SizeJudgment, Sizes};

@@ -46,6 +46,30 @@ pub struct ResizeAnswer {
     pub sentence: String,
 }
 
+/// Predicted time of an iteration at a size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeForecast {
+    /// Number of ranks.
+    pub size: u32,
+    /// Likely time of an iteration, in seconds.
+    pub seconds: f64,
+    /// Lower end of its interval, in seconds.
+    pub low_s: f64,
+    /// Upper end of its interval, in seconds.
+    pub high_s: f64,
+}
+
+/// Judgment of a program about its sizes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SizeJudgment {
+    /// Forecasts for whole nodes, the smallest size first; none before the present size was measured.
+    pub forecasts: Vec<SizeForecast>,
+    /// Predicted time for which it stops to grow by a node, in seconds.
+    pub resize_s: f64,
+    /// True if it has judged that no size is faster than its own.
+    pub is_fastest: bool,
+}
+
 /// Status of a job, the content of `JOB.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
@@ -72,6 +96,9 @@ pub struct JobStatus {
     /// Largest number of ranks per node, where a resource manager lends whole nodes.
     #[serde(default)]
     pub slots_per_node: Option<u32>,
+    /// Times of an iteration at other sizes, as the program predicts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgment: Option<SizeJudgment>,
     /// Id of the Slurm job, if it is one.
     pub slurm_job: Option<u64>,
     /// Ids of Slurm jobs that lent nodes.

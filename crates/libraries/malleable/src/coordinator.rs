@@ -15,6 +15,7 @@ pub(crate) use handover::HandoverState;
 use crate::control::{self, JobControl};
 use crate::decision::ResizeAdvisor;
 use crate::error::Error;
+use crate::manager::slots_per_node;
 use crate::moving::Method;
 use crate::options::Options;
 use crate::order::{SentOrder, interval};
@@ -59,6 +60,8 @@ pub(crate) struct Coordinator {
     advisor: ResizeAdvisor,
     host_requests: Option<Result<HostRequests, String>>,
     is_open_mpi: bool,
+    /// Largest number of ranks on a node, where a resource manager lends whole nodes.
+    slots_per_node: Option<u32>,
     watch: Option<Watch>,
     clock: Instant,
     timer: IterationTimer,
@@ -107,6 +110,7 @@ impl Coordinator {
             advisor,
             host_requests: None,
             is_open_mpi: is_open_mpi(ranks.comm.mpi()),
+            slots_per_node: slots_per_node(|name| std::env::var(name).ok()),
             watch: None,
             clock: Instant::now(),
             timer: IterationTimer::default(),
@@ -327,7 +331,7 @@ impl Coordinator {
             sizes: Sizes { min, max, preferred: self.options.preferred },
             n_iterations: self.options.n_iterations,
             slurm_job: control::slurm_job(),
-            slots_per_node: crate::manager::slots_per_node(|name| std::env::var(name).ok()),
+            slots_per_node: self.slots_per_node,
             ..JobStatus::default()
         };
         match &self.options.control {
@@ -341,8 +345,10 @@ impl Coordinator {
         }
     }
 
-    fn tell(&self, iteration: u64, ranks: &PresentRanks) {
+    fn tell(&mut self, iteration: u64, ranks: &PresentRanks) {
+        let input = self.decision_input(iteration, ranks);
         let Some(control) = &self.control else { return };
+        let judgment = self.advisor.judgment(&input, self.slots_per_node.unwrap_or(1));
         let companions = match &self.host_requests {
             Some(Ok(host_requests)) => host_requests.companions(),
             _ => Vec::new(),
@@ -352,6 +358,7 @@ impl Coordinator {
             status.state = self.protocol.phase();
             status.iteration = iteration;
             status.seconds_per_iteration = self.timer.seconds;
+            status.judgment = Some(judgment);
             status.companions = companions;
             status.answered.clone_from(&self.handover.answered);
             status.last = self.record.resizes.last().cloned();

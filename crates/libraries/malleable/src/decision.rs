@@ -12,7 +12,7 @@
 //! - A size that failed is not proposed again before the size has changed.
 
 use fitting::{ModelFile, ModelFileError};
-use resize_api::{ModelDecision, Resize, ResizeOutcome, Strategy};
+use resize_api::{ModelDecision, Resize, ResizeOutcome, SizeForecast, SizeJudgment, Strategy};
 use resize_plan::payoff::{Cost, CostFactors, Curve, Estimate, History, Prospect, Verdict, pays};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,9 @@ pub enum DecisionError {
 /// Failed sizes after which a program that knows one size stops trying others to learn from.
 const N_FAILED_MAX: usize = 3;
 
+/// Largest number of sizes in a judgment.
+const N_FORECASTS_MAX: u32 = 64;
+
 /// Present state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DecisionInput {
@@ -80,6 +83,8 @@ pub(crate) struct Advice {
     pub(crate) size: u32,
     /// Figures behind the advice, for the record.
     pub(crate) decision: ModelDecision,
+    /// Whether no size that was weighed is faster than the present one.
+    is_fastest: bool,
 }
 
 /// Decision maker on rank 0.
@@ -95,6 +100,12 @@ pub(crate) struct ResizeAdvisor {
     failed: BTreeSet<u32>,
     /// Reason for keeping the present size at the last evaluation.
     why_not: String,
+    /// Whether no size was faster at the last evaluation.
+    is_fastest: bool,
+    /// Size, and number of iterations seen at it in a row.
+    n_seen: (u32, u64),
+    /// Last judgment, with the size and the magnitude of the number of iterations that it was made from.
+    judgment: Option<((u32, Option<u32>), SizeJudgment)>,
 }
 
 impl ResizeAdvisor {
@@ -118,6 +129,38 @@ impl ResizeAdvisor {
     /// Adds the time of an iteration.
     pub(crate) fn saw(&mut self, size: u32, seconds: f64) {
         self.history.add(size, seconds);
+        let (before, n_seen) = self.n_seen;
+        self.n_seen = (size, if size == before { n_seen + 1 } else { 1 });
+    }
+
+    /// Judgment for others who share out nodes of `slots` ranks, made anew whenever twice as many iterations were seen.
+    pub(crate) fn judgment(&mut self, now: &DecisionInput, slots: u32) -> SizeJudgment {
+        let seen = (now.size, self.n_seen.1.checked_ilog2());
+        if self.judgment.as_ref().is_none_or(|(known, _)| *known != seen) {
+            self.judgment = Some((seen, self.judge(now, slots.max(1))));
+        }
+        let judged = self.judgment.as_ref().map(|(_, judgment)| judgment.clone());
+        SizeJudgment { is_fastest: self.is_fastest, ..judged.unwrap_or_default() }
+    }
+
+    fn judge(&self, now: &DecisionInput, slots: u32) -> SizeJudgment {
+        let seconds = self.seconds(now);
+        let (least, most) = (now.sizes.0.div_ceil(slots), now.sizes.1 / slots);
+        let step = (most.saturating_sub(least) / N_FORECASTS_MAX + 1) as usize;
+        let sizes = (least..=most).step_by(step).map(|n_nodes| n_nodes * slots);
+        let mut sizes: Vec<u32> = sizes.chain([now.size, now.sizes.1]).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let forecast = |size: u32| {
+            let Estimate { value, low, high } = seconds(size)?;
+            let is_known = high.is_finite();
+            is_known.then_some(SizeForecast { size, seconds: value, low_s: low, high_s: high })
+        };
+        // Nothing is known before the present size was measured.
+        let is_known = seconds(now.size).is_some();
+        let forecasts = sizes.into_iter().filter(|_| is_known).filter_map(forecast).collect();
+        let resize_s = self.cost.of(&cost_factors(now, now.size.saturating_add(slots))).value;
+        SizeJudgment { forecasts, resize_s, is_fastest: false }
     }
 
     /// Learns from a finished resize what it cost, or that this size cannot be had.
@@ -160,6 +203,7 @@ impl ResizeAdvisor {
             && self.history.seen().len() < 2
             && self.failed.len() < N_FAILED_MAX;
         let advice = self.weighed(now, &candidates, self.may_explore || knows_one)?;
+        self.is_fastest = advice.is_fastest;
         if advice.size != now.size {
             return Some(advice);
         }
@@ -182,23 +226,15 @@ impl ResizeAdvisor {
     ) -> Option<Advice> {
         let n_iterations_left = self.n_iterations?.saturating_sub(now.iteration);
         let prospect = Prospect { size: now.size, n_iterations_left, candidates, may_explore };
-        let curve = Curve::through(&self.history.seen());
-        let seen = |size| curve.as_ref().map(|curve| curve.seconds(size));
-        // Nothing is known before the present size was measured.
-        let here = self.history.seen().iter().any(|seen| seen.size == now.size);
-        let seconds = |size: u32| {
-            let present = seen(now.size).filter(|_| here)?;
-            let of_model =
-                self.model.as_ref().and_then(|model| model.seconds(now.size, present, size));
-            if size == now.size { Some(present) } else { of_model.or_else(|| seen(size)) }
-        };
+        let seconds = self.seconds(now);
         let cost = |size| self.cost.of(&cost_factors(now, size));
-        let payoff = pays(&prospect, seconds, cost);
+        let payoff = pays(&prospect, &seconds, cost);
         let weighed = match (payoff.verdict, candidates) {
             (Verdict::Stay, [wanted]) => *wanted,
             _ => payoff.size,
         };
         let after = seconds(weighed);
+        let is_fastest = payoff.is_fastest;
         let decision = ModelDecision {
             iterations_left: n_iterations_left,
             seconds_before: seconds(now.size).map_or(0.0, |before| before.value),
@@ -206,7 +242,21 @@ impl ResizeAdvisor {
             seconds_resize: payoff.cost_s,
             sentence: payoff.reason,
         };
-        Some(Advice { size: payoff.size, decision })
+        Some(Advice { size: payoff.size, decision, is_fastest })
+    }
+
+    /// Time of an iteration at a size: measured, by the model, or by the curve through what was measured.
+    fn seconds(&self, now: &DecisionInput) -> impl Fn(u32) -> Option<Estimate> {
+        let curve = Curve::through(&self.history.seen());
+        let seen = move |size| curve.as_ref().map(|curve| curve.seconds(size));
+        // Nothing is known before the present size was measured.
+        let here = self.history.seen().iter().any(|seen| seen.size == now.size);
+        let of = now.size;
+        move |size: u32| {
+            let present = seen(of).filter(|_| here)?;
+            let of_model = self.model.as_ref().and_then(|model| model.seconds(of, present, size));
+            if size == of { Some(present) } else { of_model.or_else(|| seen(size)) }
+        }
     }
 }
 
@@ -341,6 +391,28 @@ mod tests {
         [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
         assert_eq!(sizes(&mut flat), None);
         assert!(flat.why_not().is_some_and(|why| why.contains("no size is faster")), "{flat:?}");
+    }
+
+    #[test]
+    fn others_hear_what_was_judged() {
+        let judgment = |advisor: &mut ResizeAdvisor, slots| {
+            let SizeJudgment { forecasts, is_fastest, .. } = advisor.judgment(&NOW, slots);
+            let seconds = forecasts.iter().map(|one| (one.size, one.seconds));
+            (seconds.collect::<Vec<_>>(), is_fastest)
+        };
+        // The present size is unknown, and so all others.
+        assert_eq!(judgment(&mut advisor("learn", &[2]), 4), (vec![], false));
+        let mut known = advisor("learn", &[1, 2, 4, 8]);
+        assert_eq!(judgment(&mut known, 4), (vec![(4, 2.0), (8, 1.5)], false));
+        assert_eq!(
+            known.judgment(&NOW, 2).forecasts.len(),
+            2,
+            "it is made anew for more iterations"
+        );
+        let mut flat = advisor("learn", &[]);
+        [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
+        assert_eq!(flat.advice(&NOW), None);
+        assert_eq!(judgment(&mut flat, 4), (vec![(4, 1.0), (8, 1.0)], true));
     }
 
     #[test]

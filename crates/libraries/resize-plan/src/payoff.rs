@@ -84,6 +84,8 @@ pub struct Payoff {
     pub gain_s: Estimate,
     /// Cost of that change, in seconds.
     pub cost_s: f64,
+    /// True if other sizes could be judged, and none is likely to be faster.
+    pub is_fastest: bool,
     /// Reason, as a sentence for the user.
     pub reason: String,
 }
@@ -109,6 +111,7 @@ pub fn pays(
         size: prospect.size,
         gain_s: Estimate::around(0.0, 0.0),
         cost_s: 0.0,
+        is_fastest: false,
         reason,
     };
     let Some(now) = seconds(prospect.size).filter(|now| now.value.is_finite()) else {
@@ -134,7 +137,8 @@ pub fn pays(
     match likeliest(judged.iter()) {
         Some(best) => {
             let reason = no_gain(prospect, now, best);
-            Payoff { size: prospect.size, ..advise(Verdict::Stay, best, reason) }
+            let is_fastest = best.gain_s.value + best.cost_s.value <= 0.0;
+            Payoff { size: prospect.size, is_fastest, ..advise(Verdict::Stay, best, reason) }
         }
         None => stay("no other size is known or allowed".to_owned()),
     }
@@ -180,7 +184,7 @@ fn iterations(prospect: &Prospect<'_>) -> f64 {
 
 fn advise(verdict: Verdict, best: &Judged, reason: String) -> Payoff {
     let Judged { size, cost_s, gain_s, .. } = *best;
-    Payoff { verdict, size, gain_s, cost_s: cost_s.value, reason }
+    Payoff { verdict, size, gain_s, cost_s: cost_s.value, is_fastest: false, reason }
 }
 
 fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {

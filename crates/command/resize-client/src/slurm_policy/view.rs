@@ -5,14 +5,18 @@
 //! - A program that has not answered a request gets no other; one that refused is left alone for a while.
 
 use super::{Queue, QueuedJob};
-use resize_api::{JobStatus, ResizeOutcome, ResizeState};
-use resize_plan::queue::{JobResize, NodeRange, QueueRules, RunningJob, WaitingJob, rearrange};
+use resize_api::{JobStatus, ResizeOutcome, ResizeState, SizeForecast};
+use resize_plan::payoff::Estimate;
+use resize_plan::queue::{
+    IdleNodes, JobResize, NodeRange, Outlook, QueueRules, RunningJob, WaitingJob, rearrange,
+};
 use std::collections::BTreeMap;
 
 /// State of the programs that is kept between decisions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PolicyState {
     programs: BTreeMap<u64, Program>,
+    idle: IdleNodes,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -93,7 +97,7 @@ impl PolicyState {
 
     /// Decides which changes to request now.
     pub(super) fn decide(
-        &self,
+        &mut self,
         queue: &Queue,
         programs: &[JobStatus],
         rules: &QueueRules,
@@ -103,7 +107,9 @@ impl PolicyState {
         let is_waiting = |job: &&QueuedJob| job.is_waiting() && job.companion_of().is_none();
         let waiting = queue.jobs.iter().filter(is_waiting);
         let waiting = waiting.map(|job| WaitingJob { job: job.job, n_nodes: job.n_nodes });
-        let changes = rearrange(&running, &waiting.collect::<Vec<_>>(), queue.n_idle, rules);
+        self.idle.note(queue.n_idle, now_s);
+        let idle_s = self.idle.ages_s(now_s);
+        let changes = rearrange(&running, &waiting.collect::<Vec<_>>(), &idle_s, rules);
         let decision = |change: JobResize| {
             let status = programs.iter().find(|status| status.slurm_job == Some(change.job))?;
             let ranks = change.to.saturating_mul(slots(status));
@@ -171,8 +177,9 @@ impl Program {
             n_nodes,
             n_nodes_soon,
             range: nodes(status, job.n_nodes),
-            resize_s: status.last.as_ref().map_or(0.0, |last| last.seconds.wait),
+            resize_s: resize_s(status),
             calm_s: self.changed_s.map_or(f64::INFINITY, |at_s| now_s - at_s),
+            outlook: outlook(status),
         }
     }
 
@@ -190,11 +197,39 @@ fn companion_nodes(queue: &Queue, job: u64) -> u32 {
 
 fn rigid(job: &QueuedJob) -> RunningJob {
     let QueuedJob { job, n_nodes, .. } = *job;
-    RunningJob { job, n_nodes, n_nodes_soon: None, range: None, resize_s: 0.0, calm_s: 0.0 }
+    RunningJob {
+        job,
+        n_nodes,
+        n_nodes_soon: None,
+        range: None,
+        resize_s: 0.0,
+        calm_s: 0.0,
+        outlook: None,
+    }
 }
 
 fn slots(status: &JobStatus) -> u32 {
     status.slots_per_node.unwrap_or(1).max(1)
+}
+
+/// Time for which a program stops to change its size, in seconds: as last measured, else as it predicts it.
+fn resize_s(status: &JobStatus) -> f64 {
+    let predicted_s = status.judgment.as_ref().map_or(0.0, |judgment| judgment.resize_s);
+    let last = status.last.as_ref().filter(|last| last.outcome == ResizeOutcome::Done);
+    last.map_or(predicted_s, |last| last.seconds.wait)
+}
+
+/// Time that a program still needs by its number of nodes; `None` where it does not say how many iterations there will be.
+fn outlook(status: &JobStatus) -> Option<Outlook> {
+    let judgment = status.judgment.as_ref()?;
+    #[expect(clippy::cast_precision_loss, reason = "fewer iterations than 2^53")]
+    let n_left = status.n_iterations?.saturating_sub(status.iteration) as f64;
+    let left = |one: &SizeForecast| {
+        let [value, low, high] = [one.seconds, one.low_s, one.high_s].map(|s| n_left * s);
+        (one.size.div_ceil(slots(status)), Estimate { value, low, high })
+    };
+    let outlook = Outlook::new(judgment.forecasts.iter().map(left));
+    Some(if judgment.is_fastest { outlook.at_its_fastest() } else { outlook })
 }
 
 /// Range of nodes that a program agrees to; it never gives away those that its own job began with.

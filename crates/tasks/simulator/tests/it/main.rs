@@ -5,3 +5,4 @@ mod cases;
 mod figures;
 mod jobs;
 mod laws;
+mod queue;

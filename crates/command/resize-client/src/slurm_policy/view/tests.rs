@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::slurm_policy::read;
-use resize_api::{ResizeAnswer, Sizes};
+use resize_api::{ResizeAnswer, SizeJudgment, Sizes};
 
 const RULES: QueueRules = QueueRules { calm_s: 30.0, calm_per_cost: 20.0 };
 
@@ -29,6 +29,7 @@ const OWN: &str = "1|RUNNING|1|None|9|rod.sh";
 const LENT: &str = "2|RUNNING|1|None|9|sintonia-1";
 
 fn decide(state: &PolicyState, queue: &Queue, status: &JobStatus, now_s: f64) -> Vec<(u32, u32)> {
+    let mut state = state.clone();
     let decisions = state.decide(queue, std::slice::from_ref(status), &RULES, now_s);
     decisions.iter().map(|decision| (decision.change.to, decision.size)).collect()
 }
@@ -115,4 +116,41 @@ fn a_request_without_an_answer_is_forgotten() {
     state.record_answers(std::slice::from_ref(&status), 601.0);
     assert_eq!(decide(&state, &idle, &status, 602.0), []);
     assert_eq!(decide(&state, &idle, &status, 640.0), [(2, 4)]);
+}
+
+/// Program with 100 iterations left, of 1 s per rank divided by the number of ranks, and 1 s that every rank has.
+fn judged(size: u32, is_fastest: bool) -> JobStatus {
+    let forecast = |size: u32| {
+        let seconds = 1.0 + 1.0 / f64::from(size);
+        SizeForecast { size, seconds, low_s: seconds, high_s: seconds }
+    };
+    let forecasts = [2, 4, 6, 8].map(forecast).to_vec();
+    let judgment = Some(SizeJudgment { forecasts, resize_s: 0.1, is_fastest });
+    JobStatus { judgment, n_iterations: Some(200), iteration: 100, ..program(size, (2, 8)) }
+}
+
+/// Regression: a program that had judged that no size is faster got nodes all the same.
+#[test]
+fn the_judgment_of_a_program_is_heard() {
+    let idle = queue(3, &[OWN]);
+    let mut state = PolicyState::default();
+    assert_eq!(state.decide(&idle, &[judged(2, false)], &RULES, 0.0), []);
+    assert_eq!(decide(&state, &idle, &judged(2, false), 60.0), [(4, 8)]);
+    assert_eq!(decide(&state, &idle, &judged(2, true), 60.0), []);
+    // Without a measurement it is being measured; without `--iterations` it says nothing.
+    let unmeasured = JobStatus { judgment: Some(SizeJudgment::default()), ..judged(2, false) };
+    assert_eq!(decide(&state, &idle, &unmeasured, 60.0), []);
+    let endless = JobStatus { n_iterations: None, ..judged(2, false) };
+    assert_eq!(decide(&state, &idle, &endless, 60.0), [(4, 8)]);
+}
+
+/// A node that has been idle for less time than a change to it takes to pay is left to the next job.
+#[test]
+fn short_idleness_is_waited_out() {
+    let mut state = PolicyState::default();
+    let (idle, status) = (queue(1, &[OWN]), judged(2, false));
+    assert_eq!(state.decide(&idle, std::slice::from_ref(&status), &RULES, 0.0), []);
+    // It saves a sixth: 0.1 s there and back pay after 1.2 s.
+    assert_eq!(decide(&state, &idle, &status, 1.1), []);
+    assert_eq!(decide(&state, &idle, &status, 1.3), [(2, 4)]);
 }

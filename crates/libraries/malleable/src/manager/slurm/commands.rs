@@ -65,10 +65,12 @@ pub(super) fn submit(
     number.parse().map_err(|_| not_understood("sbatch", &said))
 }
 
-/// Script of a companion: waits until the job that it belongs to is gone. While Slurm does not answer, it stays.
+/// Script of a companion: ends when the job that it belongs to is gone. A step of that job ends with it, so that nobody has
+/// to ask; only when the step has ended, the queue is looked at. While Slurm does not answer, the companion stays.
 fn holding(of_job: u64) -> String {
     format!(
-        "while :; do jobs=$(squeue --noheader --user=\"$(id -un)\" --format=%A) && \
+        "while :; do srun --jobid={of_job} --overlap --quiet --nodes=1 --ntasks=1 --mem=0 --mpi=none --input=none \
+         sleep infinity; jobs=$(squeue --noheader --user=\"$(id -un)\" --format=%A) && \
          ! printf '%s\\n' \"$jobs\" | grep -qx {of_job} && exit 0; sleep 5; done"
     )
 }
@@ -96,16 +98,54 @@ pub(super) fn cancel(jobs: &[u64]) -> Result<(), CommandError> {
     })
 }
 
-/// Returns the options by which a companion gets the partition, account, quality of service and remaining time of its
-/// job.
+/// Values that stand for none.
+const UNSET: [&str; 8] = ["", "(null)", "N/A", "UNLIMITED", "NOT_SET", "INVALID", "0", "None"];
+
+/// Returns the options by which a companion gets what its job asked for, for the time that the job has left.
 fn options_of(of_job: u64) -> Result<Vec<String>, CommandError> {
-    const UNSET: [&str; 6] = ["", "(null)", "N/A", "UNLIMITED", "NOT_SET", "INVALID"];
     let job = format!("--jobs={of_job}");
     let said = run("squeue", &["--noheader".to_owned(), job, "--format=%P|%a|%q|%L".to_owned()])?;
     let values = said.trim().split('|').map(str::trim);
     let options = ["partition", "account", "qos", "time"].into_iter().zip(values);
     let options = options.filter(|(_, value)| !UNSET.contains(value));
-    Ok(options.map(|(name, value)| format!("--{name}={value}")).collect())
+    let words = ["--oneliner", "show", "job"].map(str::to_owned);
+    let said = run("scontrol", &[&words[..], &[of_job.to_string()]].concat())?;
+    Ok(options.map(|(name, value)| format!("--{name}={value}")).chain(asked_for(&said)).collect())
+}
+
+/// Options for memory, processors, generic resources, features and reservation that a job asked for, from its description
+/// on one line: `... CPUs/Task=2 ... MinMemoryNode=4G ... Features=fast ...`.
+fn asked_for(description: &str) -> Vec<String> {
+    let value = |key: &str| {
+        let words = description.split_whitespace();
+        let mut values = words.filter_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        values.next().filter(|value| !UNSET.contains(value))
+    };
+    let plain = [
+        ("CPUs/Task", "cpus-per-task"),
+        ("MinMemoryNode", "mem"),
+        ("MinMemoryCPU", "mem-per-cpu"),
+        ("MinTmpDiskNode", "tmp"),
+        ("Features", "constraint"),
+        ("Reservation", "reservation"),
+    ];
+    let plain =
+        plain.into_iter().filter_map(|(key, option)| Some((option, value(key)?.to_owned())));
+    let plain = plain.filter(|one| (one.0, one.1.as_str()) != ("cpus-per-task", "1"));
+    // `gres:gpu:2` or `gres/gpu:2`, by version, with several after commas.
+    let generic = |value: &str| {
+        let entries = value.split(',').filter_map(|one| one.strip_prefix("gres")?.get(1..));
+        entries.collect::<Vec<_>>().join(",")
+    };
+    let per_node = value("TresPerNode").or_else(|| value("Gres")).map(|value| {
+        let found = generic(value);
+        ("gres", if found.is_empty() { value.to_owned() } else { found })
+    });
+    let per_task = value("TresPerTask")
+        .map(generic)
+        .and_then(|value| Some(("gpus-per-task", value.strip_prefix("gpu")?.get(1..)?.to_owned())));
+    let all = plain.chain(per_node).chain(per_task);
+    all.map(|(option, value)| format!("--{option}={value}")).collect()
 }
 
 /// Command words before a program that start one rank of it on a companion's node. The rank sees the environment of the
@@ -185,6 +225,29 @@ mod tests {
         check("34|RUNNING|None|n2\n", Some((34, "RUNNING", "None", "n2")));
         check("slurm_load_jobs error", None);
         check("", None);
+    }
+
+    #[track_caller]
+    fn check_asked_for(description: &str, expected: &[&str]) {
+        assert_eq!(asked_for(description), expected);
+    }
+
+    /// Regression: a companion got a node without the memory, the GPUs or the features that its job had asked for.
+    #[test]
+    fn a_companion_asks_for_what_its_job_asked_for() {
+        check_asked_for("JobId=7 JobName=x NumCPUs=2 CPUs/Task=1 Features=(null)", &[]);
+        check_asked_for(
+            "JobId=7 CPUs/Task=4 MinCPUsNode=8 MinMemoryNode=4000M MinTmpDiskNode=0 Features=fast&ib Reservation=week",
+            &["--cpus-per-task=4", "--mem=4000M", "--constraint=fast&ib", "--reservation=week"],
+        );
+        check_asked_for("CPUs/Task=N/A MinMemoryCPU=2G", &["--mem-per-cpu=2G"]);
+        check_asked_for(
+            "MinMemoryNode=0 TresPerNode=gres:gpu:a100:2,gres:nic:1",
+            &["--gres=gpu:a100:2,nic:1"],
+        );
+        check_asked_for("TresPerNode=gres/gpu:2 Features=", &["--gres=gpu:2"]);
+        check_asked_for("Gres=gpu:1 Reservation=(null)", &["--gres=gpu:1"]);
+        check_asked_for("TresPerTask=gres:gpu:1", &["--gpus-per-task=1"]);
     }
 
     #[test]
