@@ -3,7 +3,7 @@
 //! - *How many tasks*: [`sizes`] says it for a worker of mean speed; a worker gets as many times more as it is faster, counted
 //!   only as far as the difference exceeds chance.
 //! - *Which ones*: in the first iteration chunks come from all over the tasks, and where some are dear, their neighbors come
-//!   next (`finding`). Their times tell what each task costs (`profile`): later iterations deal the dearest first
+//!   next (`finding`). Their times tell what each task costs (`task_costs`): later iterations deal the dearest first
 //!   (`dearest`), none to a worker that would end it after all others have ended theirs. Where these iterations refute
 //!   what was learnt (`trust`), they are dealt like the first.
 //!
@@ -20,10 +20,10 @@ mod dearest;
 mod finding;
 mod flight;
 mod overhead;
-mod profile;
 mod seen;
 pub mod sizes;
 mod speeds;
+mod task_costs;
 mod trust;
 
 use crate::TaskSet;
@@ -33,12 +33,12 @@ use crate::rounding;
 use dearest::{Dearest, Want};
 use finding::Finding;
 use flight::{Flight, Left};
-use profile::Profile;
 use seen::Seen;
 use sizes::{Sizes, Timed};
 use speeds::Speeds;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use task_costs::TaskCosts;
 use trust::Trust;
 
 /// A rest of at most `1/N_CRUMBS` of a chunk's tasks is dealt together with the chunk.
@@ -80,10 +80,10 @@ struct Best {
     last_s: BTreeMap<u32, f64>,
 }
 
-/// Profile of iterations with one number of tasks.
+/// TaskCosts of iterations with one number of tasks.
 #[derive(Debug)]
 struct Learnt {
-    profile: Profile,
+    profile: TaskCosts,
     /// False if the last such iteration refuted it.
     is_right: bool,
     /// Iteration that it was last used in.
@@ -93,7 +93,7 @@ struct Learnt {
 /// What is known of the tasks of the present iteration.
 #[derive(Debug)]
 struct Known {
-    profile: Profile,
+    profile: TaskCosts,
     dearest: Dearest,
     /// Cost of the tasks left, in seconds.
     left_s: f64,
@@ -136,8 +136,8 @@ impl Best {
         // While a profile is used, speeds are known at every moment.
         let is_known = self.known.is_some();
         let speeds =
-            if is_known { BTreeMap::new() } else { profile::speeds(&self.seen.chunks, usable) };
-        if let Some(profile) = Profile::learnt(self.n_tasks, usable, &self.seen.chunks, &speeds) {
+            if is_known { BTreeMap::new() } else { task_costs::speeds(&self.seen.chunks, usable) };
+        if let Some(profile) = TaskCosts::learnt(self.n_tasks, usable, &self.seen.chunks, &speeds) {
             let iteration = self.n_iterations;
             let is_right = was_right.unwrap_or(true);
             self.learnt.insert(self.n_tasks, Learnt { profile, is_right, iteration });
@@ -291,8 +291,7 @@ impl Policy for Best {
                 Some(known) => known.take(&picked),
                 None => n_tasks as f64 * self.seen.task_s(),
             };
-            let (worker, is_ahead) = (request.worker, 0 < request.n_held);
-            self.flight.dealt(worker, (picked.start, n_tasks), cost_s, is_ahead, request.now_s);
+            self.flight.dealt(request, &picked, cost_s);
         }
         picked
     }
@@ -343,7 +342,7 @@ impl Policy for Best {
 }
 
 impl Known {
-    fn new(profile: Profile) -> Self {
+    fn new(profile: TaskCosts) -> Self {
         let dearest = Dearest::new(&profile);
         let (left_s, deviation) = (profile.total_s(), profile.deviation());
         Self { profile, dearest, left_s, deviation }

@@ -5,7 +5,7 @@
 //! that took much longer than others its neighbors come next, since expensive tasks mostly lie together. Where the first
 //! third shows that they do not, what is left comes in its order.
 
-use super::profile::class;
+use super::task_costs::class;
 use crate::TaskSet;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;

@@ -1,6 +1,7 @@
 //! Chunks that workers hold, and when each worker will be free.
 
 use super::speeds::Speeds;
+use crate::policy::ChunkRequest;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Bound, Range};
 
@@ -55,19 +56,15 @@ impl Flight {
         self.end = None;
     }
 
-    pub(super) fn dealt(
-        &mut self,
-        worker: u32,
-        (first, n_tasks): (u64, u64),
-        cost_s: f64,
-        is_ahead: bool,
-        now_s: f64,
-    ) {
-        let held = self.workers.entry(worker).or_default();
+    /// Adds a chunk that answers a request.
+    pub(super) fn dealt(&mut self, request: &ChunkRequest, tasks: &Range<u64>, cost_s: f64) {
+        let held = self.workers.entry(request.worker).or_default();
         if held.chunks.is_empty() {
-            held.began_s = now_s;
+            held.began_s = request.now_s;
             held.overdue_s = 0.0;
         }
+        let (first, n_tasks) = (tasks.start, tasks.end - tasks.start);
+        let is_ahead = 0 < request.n_held;
         held.chunks.push_back(Flying { first, n_tasks, cost_s, is_ahead });
     }
 
@@ -172,6 +169,10 @@ mod tests {
         speeds
     }
 
+    fn request(worker: u32, n_held: u64, now_s: f64) -> ChunkRequest {
+        ChunkRequest { worker, n_held, now_s, ..ChunkRequest::default() }
+    }
+
     /// The end of `n_tasks` tasks of 1 s from time 10 on, for workers of these speeds of which none holds anything.
     #[track_caller]
     fn check(all: &[f64], n_tasks: u64, expected_s: f64) {
@@ -193,8 +194,8 @@ mod tests {
     #[test]
     fn a_worker_is_free_when_its_chunks_are_done() {
         let mut flight = Flight::default();
-        flight.dealt(7, (0, 1), 2.0, false, 10.0);
-        flight.dealt(7, (1, 1), 2.0, true, 11.0);
+        flight.dealt(&request(7, 0, 10.0), &(0..1), 2.0);
+        flight.dealt(&request(7, 1, 11.0), &(1..2), 2.0);
         assert!((flight.rest_s(7, 0.5, 11.0) - 7.0).abs() < 1e-12);
         assert!(!flight.done(7, 0, 14.0));
         assert!((flight.rest_s(7, 1.0, 14.0) - 2.0).abs() < 1e-12);
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn what_takes_long_is_said_again_when_it_took_twice_as_long() {
         let mut flight = Flight::default();
-        flight.dealt(0, (5, 2), 1.0, false, 0.0);
+        flight.dealt(&request(0, 0, 0.0), &(5..7), 1.0);
         let said = [2.0, 4.0, 5.0, 9.0].map(|now_s| flight.overdue(now_s).map(|(_, _, s)| s));
         assert_eq!(said, [None, Some(4.0), None, Some(9.0)]);
     }

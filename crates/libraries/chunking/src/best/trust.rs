@@ -94,7 +94,7 @@ mod tests {
         check((0..99).map(|task| (costs_s(task), costs_s(task) * jitter(task))), 1.0, false, true);
         check((0..99).map(|task| (costs_s(task), costs_s(99 - task))), 1.0, true, false);
         // One of three workers has become four times as slow.
-        let slow = |task: u32| if task % 3 == 0 { 4.0 } else { 1.0 };
+        let slow = |task: u32| if task.is_multiple_of(3) { 4.0 } else { 1.0 };
         check((0..99).map(|task| (1.0, slow(task))), 0.0, false, true);
     }
 }

@@ -141,6 +141,8 @@ impl Case {
 
 impl Costs {
     /// Draws the cost of each task, in any unit.
+    #[expect(clippy::cast_possible_truncation, reason = "a share of what is in memory")]
+    #[expect(clippy::cast_sign_loss, reason = "shares are not negative")]
     fn drawn(self, n_tasks: u64, random: &mut Random) -> Vec<f64> {
         let last = n_tasks.saturating_sub(1).max(1) as f64;
         match self {

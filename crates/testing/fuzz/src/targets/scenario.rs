@@ -120,7 +120,9 @@ impl ChunkingScenario {
         if machine.check().is_err() || !is_small {
             return;
         }
-        let scenario = dealing::Scenario { workload, machine, n_iterations: 1, n_tasks_min: 1 };
+        let later = Vec::new();
+        let scenario =
+            dealing::Scenario { workload, later, machine, n_iterations: 1, n_tasks_min: 1 };
         for policy in chunking::all() {
             let outcome = dealing::simulate(&scenario, policy, &mut |_| {});
             assert!(!outcome.makespan_s.is_nan(), "{outcome:?}");

@@ -1,4 +1,4 @@
-//! Profile: what each task costs, learnt from the chunks of earlier iterations.
+//! What each task costs, learnt from the chunks of earlier iterations.
 //!
 //! A *cost* is the computing time on a worker of mean speed, in seconds. A chunk tells the sum of its tasks' costs: they
 //! are scaled so that their sum is right, which keeps what earlier chunks with other borders told about its parts.
@@ -26,7 +26,7 @@ const NEWEST: f64 = 0.5;
 
 /// Costs of the tasks of iterations with one number of tasks.
 #[derive(Clone, Debug)]
-pub(super) struct Profile {
+pub(super) struct TaskCosts {
     n_tasks: u64,
     /// Tasks that share one cost.
     width: u64,
@@ -34,7 +34,7 @@ pub(super) struct Profile {
     costs_s: Vec<f64>,
 }
 
-impl Profile {
+impl TaskCosts {
     fn flat(n_tasks: u64, cost_s: f64) -> Self {
         let width = n_tasks.div_ceil(N_BINS_MAX).max(1);
         let n_bins = usize::try_from(n_tasks.div_ceil(width)).unwrap_or(0);
@@ -160,7 +160,7 @@ fn whole(n_tasks: f64) -> u64 {
 
 /// Returns the speed of each worker over the mean, as far as its chunks differ from what is known of their tasks or, without
 /// a profile, from the chunks beside them.
-pub(super) fn speeds(chunks: &[SeenChunk], before: Option<&Profile>) -> BTreeMap<u32, f64> {
+pub(super) fn speeds(chunks: &[SeenChunk], before: Option<&TaskCosts>) -> BTreeMap<u32, f64> {
     let mut sorted: Vec<&SeenChunk> = chunks.iter().filter(|chunk| 0.0 < chunk.compute_s).collect();
     sorted.sort_by_key(|chunk| chunk.first);
     let logs: Vec<f64> = sorted.iter().map(|chunk| chunk.task_s().ln()).collect();
@@ -230,7 +230,7 @@ mod tests {
     fn check(chunks: &[(u64, u64, f64)], expected: &[f64]) {
         let chunks: Vec<_> = chunks.iter().map(|&(first, n, s)| chunk(0, first, n, s)).collect();
         let n_tasks = expected.len() as u64;
-        let profile = Profile::learnt(n_tasks, None, &chunks, &BTreeMap::new()).unwrap();
+        let profile = TaskCosts::learnt(n_tasks, None, &chunks, &BTreeMap::new()).unwrap();
         for (task, cost_s) in (0..).zip(expected) {
             assert!((profile.task_s(task) - cost_s).abs() < 1e-9, "{task}: {profile:?}");
         }
@@ -245,9 +245,9 @@ mod tests {
 
     #[test]
     fn other_borders_tell_of_parts() {
-        let before = Profile::flat(4, 1.0);
-        let learn = |before: &Profile, chunks: &[SeenChunk]| {
-            Profile::learnt(4, Some(before), chunks, &BTreeMap::new()).unwrap()
+        let before = TaskCosts::flat(4, 1.0);
+        let learn = |before: &TaskCosts, chunks: &[SeenChunk]| {
+            TaskCosts::learnt(4, Some(before), chunks, &BTreeMap::new()).unwrap()
         };
         let mut profile = before;
         for _ in 0..40 {
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_budget_is_kept_but_for_the_first_task() {
         let chunks = [chunk(0, 0, 1, 5.0), chunk(0, 1, 3, 3.0)];
-        let profile = Profile::learnt(4, None, &chunks, &BTreeMap::new()).unwrap();
+        let profile = TaskCosts::learnt(4, None, &chunks, &BTreeMap::new()).unwrap();
         for (tasks, budget_s, expected) in
             [(0..4, 1.0, 1), (0..4, 6.5, 2), (1..4, 2.0, 2), (1..3, 9.0, 2), (1..4, 0.0, 1)]
         {
@@ -274,7 +274,7 @@ mod tests {
         let n_tasks = 10 * N_BINS_MAX + 3;
         let chunks =
             [chunk(0, 0, n_tasks / 2, 5.0), chunk(0, n_tasks / 2, n_tasks.div_ceil(2), 50.0)];
-        let profile = Profile::learnt(n_tasks, None, &chunks, &BTreeMap::new()).unwrap();
+        let profile = TaskCosts::learnt(n_tasks, None, &chunks, &BTreeMap::new()).unwrap();
         assert!(profile.costs_s.len() as u64 <= N_BINS_MAX);
         assert!((profile.total_s() / 55.0 - 1.0).abs() < 1e-3, "{}", profile.total_s());
         assert_eq!(profile.runs().last().unwrap().1.end, n_tasks);
@@ -288,7 +288,7 @@ mod tests {
         };
         // Worker 1 gets most of the block.
         let worker = |task: u64| match task {
-            100..190 if task % 4 != 0 => 1,
+            100..190 if !task.is_multiple_of(4) => 1,
             _ => u32::try_from(task % 4).unwrap(),
         };
         let chunks: Vec<_> = (0..1000)
@@ -297,7 +297,7 @@ mod tests {
         let speeds = speeds(&chunks, None);
         assert!((speeds[&0] / speeds[&1] - 1.0).abs() < 0.05, "{speeds:?}");
         assert!((speeds[&0] / speeds[&2] / 4.0 - 1.0).abs() < 0.05, "{speeds:?}");
-        let profile = Profile::learnt(1000, None, &chunks, &speeds).unwrap();
+        let profile = TaskCosts::learnt(1000, None, &chunks, &speeds).unwrap();
         let ratio = profile.task_s(150) / profile.task_s(550);
         assert!((ratio / 50.0 - 1.0).abs() < 0.05, "{ratio}");
     }
