@@ -18,6 +18,7 @@ fn every_subcommand_explains_itself() {
         "simulate cases",
         "simulate chunking",
         "simulate jobs",
+        "simulate queue",
     ];
     for words in subcommands.split(' ').chain(nested).chain([""]) {
         let name = if words.is_empty() { "sintonia".to_owned() } else { words.replace(' ', "-") };

