@@ -18,6 +18,8 @@ const SPEED_MAX: f64 = 1e12;
 pub(super) struct Speeds {
     workers: BTreeMap<u32, Newest>,
     sum: f64,
+    /// Workers whose speed is known.
+    n_known: usize,
     fastest: f64,
     n_tasks_min: f64,
 }
@@ -84,10 +86,8 @@ impl Speeds {
         newest.open.work += work;
         newest.open.time_s += time_s;
         if self.n_tasks_min <= newest.open.n_tasks {
-            let before = newest.speed;
             newest.close();
-            self.sum += newest.speed - before;
-            self.fastest = self.workers.values().map(|newest| newest.speed).fold(0.0, f64::max);
+            self.add_up();
         }
     }
 
@@ -106,13 +106,14 @@ impl Speeds {
 
     /// Returns the highest speed over the mean of those known.
     pub(super) fn fastest(&self) -> f64 {
-        let mean = self.sum / self.workers.len().max(1) as f64;
+        let mean = self.sum / self.n_known.max(1) as f64;
         if 0.0 < mean { self.fastest / mean } else { 1.0 }
     }
 
     /// Returns each worker's speed over the mean.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.workers.keys().map(|worker| (*worker, self.relative(*worker)))
+        let known = self.workers.iter().filter(|(_, newest)| 0.0 < newest.speed);
+        known.map(|(worker, _)| (*worker, self.relative(*worker)))
     }
 
     pub(super) fn forget(&mut self, worker: u32) {
@@ -121,14 +122,19 @@ impl Speeds {
     }
 
     fn add_up(&mut self) {
-        self.sum = self.workers.values().map(|newest| newest.speed).sum();
-        self.fastest = self.workers.values().map(|newest| newest.speed).fold(0.0, f64::max);
+        let known = self.workers.values().map(|newest| newest.speed).filter(|speed| 0.0 < *speed);
+        (self.sum, self.fastest, self.n_known) = (0.0, 0.0, 0);
+        for speed in known {
+            self.sum += speed;
+            self.fastest = self.fastest.max(speed);
+            self.n_known += 1;
+        }
     }
 
     /// Returns the speed of a worker over the mean of those known; 1 while its speed is not known.
     pub(super) fn relative(&self, worker: u32) -> f64 {
         let speed = self.workers.get(&worker).map_or(0.0, |newest| newest.speed);
-        let mean = self.sum / self.workers.len().max(1) as f64;
+        let mean = self.sum / self.n_known.max(1) as f64;
         if 0.0 < speed && 0.0 < mean { speed / mean } else { 1.0 }
     }
 
