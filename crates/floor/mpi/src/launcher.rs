@@ -1,7 +1,7 @@
 //! Starts another launcher like the one that started this process.
 
 use crate::library;
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const OWN: [&str; 4] = ["PMI_", "PMIX_", "HYDI_", "MPI_LOCAL"];
 /// Variables with the file descriptors over which MPICH's launcher communicates with a rank.
 const FILES: [&str; 2] = ["PMI_FD", "HYDI_CONTROL_FD"];
+/// Variable with the interface over which MPICH's launcher is reached.
+const INTERFACE: &str = "HYDRA_IFACE";
 /// Time in which a launcher ends what it has started.
 const FAREWELL: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(5);
@@ -36,6 +38,10 @@ pub fn another() -> Option<Command> {
     std::env::vars_os().filter(|(name, _)| is_own(name)).for_each(|(name, _)| {
         command.env_remove(name);
     });
+    // The launcher of this job may have run on another node, with other interfaces.
+    if std::env::var_os(INTERFACE).is_some_and(|name| !is_interface(&name)) {
+        command.env_remove(INTERFACE);
+    }
     Some(command)
 }
 
@@ -59,6 +65,14 @@ fn signal(launcher: &Child, number: i32) {
     }
 }
 
+/// Returns whether this node has a network interface of this name.
+fn is_interface(name: &OsStr) -> bool {
+    let Ok(name) = CString::new(name.as_encoded_bytes()) else { return false };
+    // SAFETY: the name is a string that ends with a zero.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    index != 0
+}
+
 fn is_own(name: &OsString) -> bool {
     name.to_str().is_some_and(|name| OWN.iter().any(|start| name.starts_with(start)))
 }
@@ -80,6 +94,12 @@ mod tests {
     #[track_caller]
     fn check(name: &str, expected: bool) {
         assert_eq!(is_own(&name.into()), expected, "{name}");
+    }
+
+    #[test]
+    fn an_interface_of_another_node_is_none() {
+        assert!(is_interface(OsStr::new("lo")));
+        assert!(!is_interface(OsStr::new("no-such-interface")));
     }
 
     #[test]

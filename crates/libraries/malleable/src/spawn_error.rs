@@ -9,7 +9,9 @@ pub(crate) enum SpawnError {
     #[error("rank {rank} could not start processes: {why}")]
     Start { rank: u32, why: String },
     /// A companion launcher failed.
-    #[error("a launcher of their own brought no new ranks{place}: {why}")]
+    #[error(
+        "a launcher of their own brought no new ranks{place}: {why}; `--spawn tree` lets the program's own launcher start them"
+    )]
     Companion { place: String, why: String },
     /// A rank did not answer.
     #[error("rank {rank} did not start its processes within {seconds} s")]

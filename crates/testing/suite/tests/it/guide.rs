@@ -53,6 +53,7 @@ fn place() -> tempfile::TempDir {
         (root().join("apps"), place.path().join("apps")),
         (root().join("crates"), place.path().join("crates")),
         (root().join("python"), place.path().join("python")),
+        (root().join("examples"), place.path().join("examples")),
         (launch::place::target(), place.path().join("target")),
     ];
     for (to, link) in links {
