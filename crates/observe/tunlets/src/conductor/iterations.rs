@@ -6,8 +6,9 @@ use crate::{EventNews, IterationNews};
 use app_description::IterationMark;
 use std::collections::VecDeque;
 
-/// Minimum number of iterations remembered.
-const N_REMEMBERED: usize = 256;
+/// Minimum number of iterations remembered: where a change makes them hundreds of times faster, those before it are needed until
+/// it is known when it took effect.
+const N_REMEMBERED: usize = 1 << 14;
 /// Time in s that the iterations compared before and after a change take together, if they were found.
 const WINDOW_S: f64 = 0.25;
 /// Least and largest number of found iterations that are compared.
@@ -198,7 +199,8 @@ impl Iterations {
     /// Returns end and time per unit of work of the newest `n` iterations that ended by `at_s`, the oldest first; beyond
     /// the window, only those after the change before.
     pub(super) fn before(&self, at_s: f64, n: usize) -> Vec<(f64, f64)> {
-        let before = self.last.iter().rev().filter(|ended| ended.end_s <= at_s).take(n);
+        let n_before = self.last.partition_point(|ended| ended.end_s <= at_s);
+        let before = self.last.range(..n_before).rev().take(n);
         let is_like = |(idx, ended): &(usize, &FinishedIteration)| {
             *idx < self.n_window || self.changed_s < ended.end_s
         };
@@ -210,7 +212,8 @@ impl Iterations {
 
     /// Returns end and time per unit of work of at most `n` iterations that ended after `at_s`, skipping `n_settle`.
     pub(super) fn after(&self, at_s: f64, n_settle: usize, n: usize) -> Vec<(f64, f64)> {
-        let after = self.last.iter().filter(|ended| at_s < ended.end_s);
+        let n_before = self.last.partition_point(|ended| ended.end_s <= at_s);
+        let after = self.last.range(n_before..);
         after.skip(n_settle).take(n).map(|ended| (ended.end_s, ended.s_per_work)).collect()
     }
 }
