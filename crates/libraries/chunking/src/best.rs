@@ -74,13 +74,14 @@ struct Best {
     learnt: BTreeMap<u64, Learnt>,
     trust: Trust,
     n_tasks: u64,
-    n_workers: u32,
+    /// Work of a task while it is not known what each costs, in the unit of the speeds.
+    task_work: f64,
     n_iterations: u64,
     /// Computing time of the last chunk of each worker, in seconds.
     last_s: BTreeMap<u32, f64>,
 }
 
-/// TaskCosts of iterations with one number of tasks.
+/// Costs of iterations with one number of tasks.
 #[derive(Debug)]
 struct Learnt {
     profile: TaskCosts,
@@ -114,7 +115,7 @@ impl Best {
             learnt: BTreeMap::new(),
             trust: Trust::default(),
             n_tasks: 0,
-            n_workers: 1,
+            task_work: 1.0,
             n_iterations: 0,
             last_s: BTreeMap::new(),
         }
@@ -157,6 +158,7 @@ impl Best {
     fn refute(&mut self) {
         self.known = None;
         self.sizes.is_finding = true;
+        self.set_task_work();
         let speeds: Vec<(u32, f64)> = self.speeds.all().collect();
         self.speeds.set(speeds);
         for chunk in &self.seen.chunks {
@@ -164,10 +166,22 @@ impl Best {
         }
     }
 
+    /// Speeds are costs over times once costs were learnt: where each task counts alike, it counts as much as they do in
+    /// the mean. Without costs of such iterations, speeds of others cannot be compared.
+    fn set_task_work(&mut self) {
+        match self.learnt.get(&self.n_tasks) {
+            Some(learnt) => self.task_work = learnt.profile.total_s() / self.n_tasks as f64,
+            None => {
+                self.task_work = 1.0;
+                self.speeds.set([]);
+            }
+        }
+    }
+
     /// Number of tasks for a worker where `n_left` of mean cost are left.
     fn n_tasks(&mut self, request: &ChunkRequest, n_left: f64) -> f64 {
         let usual = self.sizes.usual(request.worker, n_left, request.n_workers);
-        let deviation = self.sizes.known().map_or(0.0, |known| known.task_deviation);
+        let deviation = self.deviation();
         // All chunks of a round are equal unless a worker's speed makes a difference of a whole task.
         let apart = (usual * (self.speeds.believed(request.worker, deviation) - 1.0)).round();
         rounding::up(usual, request.n_left) as f64 + apart
@@ -198,9 +212,9 @@ impl Best {
         if self.is_too_late(request, speed, cost_s) {
             return Some(0..0);
         }
-        let want = Want { budget_s, task_s_max: f64::INFINITY, crumb_s: 0.0 };
+        let want = Want { budget_s, task_s_max: cost_s, crumb_s: 0.0 };
         let known = self.known.as_mut()?;
-        known.dearest.pick(left, &known.profile, &Want { task_s_max: cost_s * 1.0001, ..want })
+        known.dearest.pick(left, &known.profile, &want)
     }
 
     fn deviation(&self) -> f64 {
@@ -247,7 +261,6 @@ impl Policy for Best {
         self.learn();
         self.n_iterations += 1;
         self.n_tasks = work.n_tasks;
-        self.n_workers = work.n_workers;
         self.speeds.begin(work);
         self.flight.clear();
         self.seen.clear();
@@ -259,10 +272,12 @@ impl Policy for Best {
         let learnt = self.learnt.get(&work.n_tasks).filter(is_usable);
         self.known = learnt.map(|learnt| Known::new(learnt.profile.clone()));
         self.sizes.is_finding = self.known.is_none();
+        if self.known.is_none() && self.is_reordering() {
+            self.set_task_work();
+        }
     }
 
-    fn restart(&mut self, left: &Work) {
-        self.n_workers = left.n_workers;
+    fn restart(&mut self, _: &Work) {
         self.sizes.restart();
     }
 
@@ -328,7 +343,8 @@ impl Policy for Best {
                 }
             }
             None => {
-                self.speeds.add(worker, (n_tasks, n_tasks as f64), compute_s);
+                let work = self.task_work * n_tasks as f64;
+                self.speeds.add(worker, (n_tasks, work), compute_s);
                 self.finding.heard(&done.tasks(), usual_s / n_tasks as f64);
             }
         }

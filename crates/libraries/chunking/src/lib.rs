@@ -1,4 +1,4 @@
-//! Policies that decide how many tasks a worker gets next.
+//! Policies that decide which tasks a worker gets next, and how many.
 //!
 //! `M` tasks are dealt to `N` workers in *chunks*; a worker that returns one gets the next. With `R` tasks
 //! left, mean `mu` and deviation `sigma` of the computing time per task, and `h` the overhead of a chunk

@@ -1,7 +1,7 @@
 //! Ledger of the tasks: which worker holds which tasks, and the master's next step.
 //!
 //! Every task of an iteration lies in the pool, is held by one worker, or is done. A worker without work gets
-//! a chunk of the size that the policy sets. Its next chunk leaves *late*: just early enough to arrive before
+//! a chunk of tasks that the policy picks. Its next chunk leaves *late*: just early enough to arrive before
 //! the present one ends, so that until then any worker may get those tasks. When the pool is empty and a
 //! worker is idle, a chunk that its holder will not begin soon is taken back; workers look for such messages
 //! before they begin a chunk. If the message comes too late, the results of the chunk are not counted.
@@ -14,7 +14,7 @@
 //! - Every task is counted as done once, whatever arrives from whom and in which order.
 //!
 //! # Not here
-//! Messages and the user's code (`master`), sizes of chunks (`chunking`).
+//! Messages and the user's code (`master`), choice of tasks (`chunking`).
 
 mod alarms;
 mod answers;
