@@ -24,7 +24,7 @@ impl ExecutableMappings {
     }
 
     /// Adds executable mappings that are not known yet.
-    fn add(&mut self, maps: &str) {
+    pub(crate) fn add(&mut self, maps: &str) {
         for line in maps.lines() {
             if let Some(range) = executable_range(line)
                 && !self.ranges.contains(&range)

@@ -196,10 +196,15 @@ impl Observed {
         let regions = report.threads.iter().flat_map(|thread| &thread.regions);
         let addresses = regions.map(|region| region.address);
         let mut addresses = addresses.chain(report.openmp.iter().map(|region| region.address));
-        if !report.gone && !addresses.all(|address| self.kernel.modules.holds(address)) {
-            self.kernel.modules.reread(self.key.pid, now);
+        let modules = &mut self.kernel.modules;
+        if !addresses.all(|address| modules.holds(address)) {
+            if report.finalizing {
+                modules.add(&self.segment.modules());
+            } else if !report.gone {
+                modules.reread(self.key.pid, now);
+            }
         }
-        report.modules = self.kernel.modules.unsent().unwrap_or_default();
+        report.modules = modules.unsent().unwrap_or_default();
         report
     }
 
