@@ -100,8 +100,11 @@ impl Coordinator {
         }
         let mut record = Record::open(options.record.as_deref(), options.is_explaining)?;
         record.resizes = std::mem::take(&mut handover.resizes);
-        let mut advisor = ResizeAdvisor::new(options.model.as_deref(), options.n_iterations)?;
-        handover.seen.iter().for_each(|(size, seconds)| advisor.saw(*size, *seconds));
+        let mut advisor = ResizeAdvisor::new(options, control::slurm_job().is_some())?;
+        handover.seen.iter().for_each(|(size, seconds, n)| advisor.saw(*size, *seconds, *n));
+        if handover.is_led {
+            advisor.follow();
+        }
         let mut coordinator = Self {
             options: options.clone(),
             protocol,
@@ -149,12 +152,18 @@ impl Coordinator {
         let now_s = self.clock.elapsed().as_secs_f64();
         self.stretch.end();
         let seconds = self.timer.check(input.iteration);
-        if let Some(seconds) = seconds.filter(|_| self.protocol.active.is_none()) {
-            self.advisor.saw(ranks.size(), seconds);
-            self.note_seconds(ranks.size(), seconds);
+        if let Some((seconds, n_iterations)) = seconds.filter(|_| self.protocol.active.is_none()) {
+            self.advisor.saw(ranks.size(), seconds, n_iterations);
+            self.note_seconds(ranks.size(), seconds, n_iterations);
         }
         if self.protocol.active.is_none() {
             self.begin_wanted(input, ranks, now_s);
+            if self.options.is_explaining
+                && let Some(why) = self.advisor.news()
+            {
+                let (iteration, size) = (input.iteration, ranks.size());
+                record::say(&format!("iteration {iteration}: kept {size} ranks: {why}"));
+            }
         }
         if self.options.method.is_foreground {
             await_gone(self.watch.as_ref());
@@ -307,17 +316,18 @@ impl Coordinator {
         if let Some(attempt) = self.protocol.break_off(now_s) {
             self.conclude(attempt, iteration, ranks);
         }
-        let word = self.advisor.why_not().and_then(|why| self.record.last_word(ranks.size(), why));
+        let (why_not, is_asked) = (self.advisor.why_not(), self.advisor.is_asked());
+        let word = why_not.and_then(|why| self.record.last_word(ranks.size(), why, is_asked));
         word.iter().for_each(|word| record::say(word));
         self.control = None;
     }
 
-    fn note_seconds(&mut self, size: u32, seconds: f64) {
+    fn note_seconds(&mut self, size: u32, seconds: f64, n_iterations: u32) {
         const N_SEEN_MAX: usize = 200;
         if N_SEEN_MAX <= self.handover.seen.len() {
             self.handover.seen.drain(..N_SEEN_MAX / 2);
         }
-        self.handover.seen.push((size, seconds));
+        self.handover.seen.push((size, seconds, n_iterations));
     }
 
     fn open_control(&self, ranks: &PresentRanks) -> Result<Option<JobControl>, Error> {

@@ -1,20 +1,20 @@
-//! Decides whether another size pays: by a model file of the program's time, or by measurements at the sizes it has
-//! had.
+//! Decides whether another size pays: by measurements at the sizes that the program has had, and by a model file of its
+//! time where there is one.
 //!
-//! `--model FILE` names a file that `sintonia fit` wrote; `--model FILE:n=943695` fixes its other parameters, so that
-//! one is left, the number of processes. The model gives the speedup at another size, and an iteration at the present
-//! size is measured, so that a model of another machine will do. `--model learn` needs no file: while only one size was
-//! measured, which cannot predict others, it tries another one where that costs little, and then follows the
-//! measurements. `--model explore` tries any size of which little is known, where that costs little.
+//! Where a range of sizes is given and nothing else chooses, the program chooses by itself. `--model FILE` names a file
+//! that `sintonia fit` wrote; `--model FILE:n=943695` fixes its other parameters, so that one is left, the number of
+//! processes. The model gives the speedup at another size, and an iteration at the present size is measured, so that a
+//! model of another machine will do; measurements that refute it replace it.
 //!
 //! # Invariants
-//! - Without `--model` nothing is proposed; requests from outside are evaluated all the same.
-//! - A size that failed is not proposed again before the size has changed.
+//! - With `--model none`, and without a range, nothing is proposed; requests from outside are evaluated all the same.
+//! - Without `--model` nothing is proposed under Slurm, where nodes are others' as well, or beside a schedule, or once
+//!   somebody else has chosen a size.
 
+use crate::options::Options;
 use fitting::{ModelFile, ModelFileError};
 use resize_api::{ModelDecision, Resize, ResizeOutcome, SizeForecast, SizeJudgment, Strategy};
-use resize_plan::payoff::{Cost, CostFactors, Curve, Estimate, History, Prospect, Verdict, pays};
-use std::collections::BTreeSet;
+use resize_plan::payoff::{CostFactors, Estimate, Payoff, Prospect, Run, Sizing, Verdict, pays};
 use std::path::{Path, PathBuf};
 
 /// Error from using a model to decide.
@@ -55,8 +55,8 @@ pub enum DecisionError {
     },
 }
 
-/// Failed sizes after which a program that knows one size stops trying others to learn from.
-const N_FAILED_MAX: usize = 3;
+/// Words for choosing by measurements alone.
+const MEASURED: [&str; 3] = ["auto", "learn", "explore"];
 
 /// Largest number of sizes in a judgment.
 const N_FORECASTS_MAX: u32 = 64;
@@ -83,23 +83,31 @@ pub(crate) struct Advice {
     pub(crate) size: u32,
     /// Figures behind the advice, for the record.
     pub(crate) decision: ModelDecision,
-    /// Whether no size that was weighed is faster than the present one.
-    is_fastest: bool,
+}
+
+/// Who chooses the size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Choice {
+    /// Others only.
+    #[default]
+    Others,
+    /// The program, until others do.
+    UntilOthers,
+    /// The program, as was asked for.
+    Program,
 }
 
 /// Decision maker on rank 0.
 #[derive(Debug, Default)]
 pub(crate) struct ResizeAdvisor {
     model: Option<Model>,
-    proposes: bool,
-    may_explore: bool,
+    choice: Choice,
     n_iterations: Option<u64>,
-    history: History,
-    cost: Cost,
-    /// Sizes at which a resize failed.
-    failed: BTreeSet<u32>,
+    sizing: Sizing,
     /// Reason for keeping the present size at the last evaluation.
     why_not: String,
+    /// Size and magnitude of the number of iterations seen at it when that reason was told.
+    told_at: (u32, Option<u32>),
     /// Whether no size was faster at the last evaluation.
     is_fastest: bool,
     /// Size, and number of iterations seen at it in a row.
@@ -109,28 +117,37 @@ pub(crate) struct ResizeAdvisor {
 }
 
 impl ResizeAdvisor {
-    /// Creates the decision maker for the options `--model` and `--iterations`.
+    /// Creates the decision maker for `options`; others own the nodes `is_shared` says.
     ///
     /// # Errors
     /// [`DecisionError`] if the model cannot be used.
-    pub(crate) fn new(
-        model: Option<&Path>,
-        n_iterations: Option<u64>,
-    ) -> Result<Self, DecisionError> {
-        let advisor = Self { proposes: model.is_some(), n_iterations, ..Self::default() };
-        Ok(match model {
-            None => advisor,
-            Some(word) if word == Path::new("learn") => advisor,
-            Some(word) if word == Path::new("explore") => Self { may_explore: true, ..advisor },
-            Some(file) => Self { model: Some(Model::read(file)?), ..advisor },
-        })
+    pub(crate) fn new(options: &Options, is_shared: bool) -> Result<Self, DecisionError> {
+        let advisor = Self { n_iterations: options.n_iterations, ..Self::default() };
+        let is_free = options.schedule.is_empty() && !is_shared;
+        let (model, choice) = match options.model.as_deref() {
+            None if is_free => (None, Choice::UntilOthers),
+            None => (None, Choice::Others),
+            Some(word) if word == Path::new("none") => (None, Choice::Others),
+            Some(word) if MEASURED.iter().any(|name| word == Path::new(name)) => {
+                (None, Choice::Program)
+            }
+            Some(file) => (Some(Model::read(file)?), Choice::Program),
+        };
+        Ok(Self { model, choice, ..advisor })
     }
 
-    /// Adds the time of an iteration.
-    pub(crate) fn saw(&mut self, size: u32, seconds: f64) {
-        self.history.add(size, seconds);
+    /// Adds iterations that took `seconds` each.
+    pub(crate) fn saw(&mut self, size: u32, seconds: f64, n_iterations: u32) {
+        self.sizing.saw(size, seconds, n_iterations);
         let (before, n_seen) = self.n_seen;
         self.n_seen = (size, if size == before { n_seen + 1 } else { 1 });
+    }
+
+    /// Leaves the choice to somebody who has chosen a size, unless the program was asked to choose.
+    pub(crate) fn follow(&mut self) {
+        if self.choice == Choice::UntilOthers {
+            self.choice = Choice::Others;
+        }
     }
 
     /// Judgment for others who share out nodes of `slots` ranks, made anew whenever twice as many iterations were seen.
@@ -159,104 +176,116 @@ impl ResizeAdvisor {
         // Nothing is known before the present size was measured.
         let is_known = seconds(now.size).is_some();
         let forecasts = sizes.into_iter().filter(|_| is_known).filter_map(forecast).collect();
-        let resize_s = self.cost.of(&cost_factors(now, now.size.saturating_add(slots))).value;
+        let resize_s =
+            self.sizing.cost().of(&cost_factors(now, now.size.saturating_add(slots))).value;
         SizeJudgment { forecasts, resize_s, is_fastest: false }
     }
 
     /// Learns from a finished resize what it cost, or that this size cannot be had.
     pub(crate) fn learn(&mut self, resize: &Resize, now: &DecisionInput) {
         if resize.outcome != ResizeOutcome::Done {
-            self.failed.insert(resize.to);
+            self.sizing.failed(resize.to);
             return;
         }
-        self.failed.clear();
         let before = DecisionInput { size: resize.from, strategy: resize.strategy, ..*now };
-        self.cost.learn(&cost_factors(&before, resize.to), resize.seconds.wait);
+        let change = cost_factors(&before, resize.to);
+        self.sizing.changed(&change, resize.seconds.wait, resize.seconds.total);
     }
 
     /// Returns the option that the user must add so that other sizes can be proposed, if one is missing.
     pub(crate) fn needs(&self, sizes: (u32, u32)) -> Option<&'static str> {
-        match (self.proposes, self.n_iterations) {
-            (true, None) => Some(
-                "`--model` needs `--iterations N`, how many iterations there will be: without it no other size is proposed",
-            ),
-            (true, _) if sizes.0 == sizes.1 => {
-                Some("`--model` needs `--sizes MIN:MAX`: without it the program keeps its size")
-            }
-            _ => None,
-        }
+        (self.choice == Choice::Program && sizes.0 == sizes.1)
+            .then_some("`--model` needs `--sizes MIN:MAX`: without it the program keeps its size")
     }
 
     /// Reason for keeping the present size at the last evaluation, if the program may propose others.
     pub(crate) fn why_not(&self) -> Option<&str> {
-        (self.proposes && !self.why_not.is_empty()).then_some(&self.why_not)
+        (self.choice != Choice::Others && !self.why_not.is_empty()).then_some(&self.why_not)
     }
 
-    /// Returns the size that pays most, if there is one and the program may propose it.
-    pub(crate) fn advice(&mut self, now: &DecisionInput) -> Option<Advice> {
-        if !self.proposes || now.sizes.0 == now.sizes.1 {
+    /// Why the present size is kept, if that was not said since twice as many iterations were seen.
+    pub(crate) fn news(&mut self) -> Option<&str> {
+        let at = (self.n_seen.0, self.n_seen.1.checked_ilog2());
+        let is_new = self.why_not().is_some() && self.told_at != at;
+        if is_new {
+            self.told_at = at;
+        }
+        is_new.then_some(&self.why_not)
+    }
+
+    /// Returns whether the program was asked to choose its size.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.choice == Choice::Program
+    }
+
+    /// Returns the size that pays most of those up to `n_possible`, if there is one and the program may propose it.
+    pub(crate) fn advice(&mut self, now: &DecisionInput, n_possible: u32) -> Option<Advice> {
+        if self.choice == Choice::Others || now.sizes.0 == now.sizes.1 || !self.sizing.is_due() {
             return None;
         }
-        let may_be = now.sizes.0..=now.sizes.1;
-        let candidates: Vec<u32> = may_be.filter(|size| !self.failed.contains(size)).collect();
-        let knows_one = self.model.is_none()
-            && self.history.seen().len() < 2
-            && self.failed.len() < N_FAILED_MAX;
-        let advice = self.weighed(now, &candidates, self.may_explore || knows_one)?;
-        self.is_fastest = advice.is_fastest;
-        if advice.size != now.size {
-            return Some(advice);
+        let candidates: Vec<u32> = (now.sizes.0..=now.sizes.1.min(n_possible)).collect();
+        let run = Run {
+            size: now.size,
+            n_done: now.iteration,
+            n_iterations: self.n_iterations,
+            candidates: &candidates,
+        };
+        let change = |from, to| cost_factors(&DecisionInput { size: from, ..*now }, to);
+        let model = self.model.as_ref();
+        let present = self.sizing.history().at(now.size);
+        let prior = |size| model?.seconds(now.size, present?, size);
+        let payoff = self.sizing.advice(&run, prior, change);
+        self.is_fastest = payoff.is_fastest;
+        let n_left =
+            self.n_iterations.map_or(now.iteration, |all| all.saturating_sub(now.iteration));
+        self.why_not.clear();
+        if payoff.size != now.size {
+            return Some(self.explained(now, payoff, n_left));
         }
-        if 0 < advice.decision.iterations_left {
-            self.why_not = advice.decision.sentence;
+        if 0 < n_left {
+            self.why_not = payoff.reason;
         }
         None
     }
 
     /// Evaluates a size requested from outside; `None` where the number of iterations is unknown.
     pub(crate) fn weigh(&self, now: &DecisionInput, wanted: u32) -> Option<Advice> {
-        self.weighed(now, &[wanted], false)
+        let n_left = self.n_iterations?.saturating_sub(now.iteration);
+        let prospect = Prospect {
+            size: now.size,
+            n_iterations_left: n_left,
+            candidates: &[wanted],
+            may_explore: false,
+        };
+        let cost = |size| self.sizing.cost().of(&cost_factors(now, size));
+        let payoff = pays(&prospect, self.seconds(now), cost);
+        let is_kept = payoff.verdict == Verdict::Stay;
+        let weighed = Payoff { size: if is_kept { wanted } else { payoff.size }, ..payoff };
+        let advice = self.explained(now, weighed, n_left);
+        Some(Advice { size: if is_kept { now.size } else { advice.size }, ..advice })
     }
 
-    fn weighed(
-        &self,
-        now: &DecisionInput,
-        candidates: &[u32],
-        may_explore: bool,
-    ) -> Option<Advice> {
-        let n_iterations_left = self.n_iterations?.saturating_sub(now.iteration);
-        let prospect = Prospect { size: now.size, n_iterations_left, candidates, may_explore };
+    fn explained(&self, now: &DecisionInput, payoff: Payoff, n_left: u64) -> Advice {
         let seconds = self.seconds(now);
-        let cost = |size| self.cost.of(&cost_factors(now, size));
-        let payoff = pays(&prospect, &seconds, cost);
-        let weighed = match (payoff.verdict, candidates) {
-            (Verdict::Stay, [wanted]) => *wanted,
-            _ => payoff.size,
-        };
-        let after = seconds(weighed);
-        let is_fastest = payoff.is_fastest;
+        let value = |size| seconds(size).map_or(0.0, |seconds| seconds.value);
         let decision = ModelDecision {
-            iterations_left: n_iterations_left,
-            seconds_before: seconds(now.size).map_or(0.0, |before| before.value),
-            seconds_after: after.map_or(0.0, |after| after.value),
+            iterations_left: n_left,
+            seconds_before: value(now.size),
+            seconds_after: value(payoff.size),
             seconds_resize: payoff.cost_s,
             sentence: payoff.reason,
         };
-        Some(Advice { size: payoff.size, decision, is_fastest })
+        Advice { size: payoff.size, decision }
     }
 
-    /// Time of an iteration at a size: measured, by the model, or by the curve through what was measured.
+    /// Time of an iteration by size: measured, by the model, or by the curve through what was measured.
     fn seconds(&self, now: &DecisionInput) -> impl Fn(u32) -> Option<Estimate> {
-        let curve = Curve::through(&self.history.seen());
-        let seen = move |size| curve.as_ref().map(|curve| curve.seconds(size));
         // Nothing is known before the present size was measured.
-        let here = self.history.seen().iter().any(|seen| seen.size == now.size);
-        let of = now.size;
-        move |size: u32| {
-            let present = seen(of).filter(|_| here)?;
-            let of_model = self.model.as_ref().and_then(|model| model.seconds(of, present, size));
-            if size == of { Some(present) } else { of_model.or_else(|| seen(size)) }
-        }
+        let present = self.sizing.history().at(now.size);
+        let (model, of) = (self.model.as_ref(), now.size);
+        let prior = move |size| model?.seconds(of, present?, size);
+        let seconds = self.sizing.seconds(now.size, prior);
+        move |size: u32| present.and_then(|_| seconds(size))
     }
 }
 
@@ -349,15 +378,20 @@ mod tests {
 
     /// Decision maker that measured iterations of 1 s plus 4 s divided by the number of processes.
     fn advisor(model: &str, sizes: &[u32]) -> ResizeAdvisor {
-        let mut advisor = ResizeAdvisor::new(Some(Path::new(model)), Some(1000)).unwrap();
+        let options = Options::new().model(model).iterations(1000);
+        let mut advisor = ResizeAdvisor::new(&options, false).unwrap();
         for size in sizes {
-            (0..5).for_each(|_| advisor.saw(*size, 1.0 + 4.0 / f64::from(*size)));
+            saw(&mut advisor, *size, 1.0 + 4.0 / f64::from(*size));
         }
         advisor
     }
 
+    fn saw(advisor: &mut ResizeAdvisor, size: u32, seconds: f64) {
+        (0..5).for_each(|_| advisor.saw(size, seconds, 1));
+    }
+
     fn sizes(advisor: &mut ResizeAdvisor) -> Option<u32> {
-        advisor.advice(&NOW).map(|advice| advice.size)
+        advisor.advice(&NOW, u32::MAX).map(|advice| advice.size)
     }
 
     #[test]
@@ -365,32 +399,39 @@ mod tests {
         assert_eq!(sizes(&mut advisor("learn", &[])), None);
         assert_eq!(sizes(&mut advisor("learn", &[2])), None);
         assert_eq!(sizes(&mut advisor("explore", &[4])), Some(8));
-        assert_eq!(sizes(&mut advisor("learn", &[1, 2, 4, 8])), Some(8));
-        let mut quiet = advisor("learn", &[1, 2, 4, 8]);
-        quiet.proposes = false;
+        assert_eq!(advisor("auto", &[4]).advice(&NOW, 6).map(|advice| advice.size), Some(6));
+        assert_eq!(sizes(&mut advisor("learn", &[1, 2, 8, 4])), Some(8));
+        let mut quiet = advisor("none", &[1, 2, 8, 4]);
         assert_eq!(sizes(&mut quiet), None);
         let weighed = quiet.weigh(&NOW, 8).unwrap();
         assert_eq!((weighed.size, weighed.decision.seconds_after), (8, 1.5));
         assert_eq!(quiet.weigh(&NOW, 2).unwrap().size, 4);
         quiet.n_iterations = None;
         assert_eq!(quiet.weigh(&NOW, 8), None);
-    }
-
-    /// Regression: `learn` never proposed another size, as one size cannot predict others, and gave no message.
-    #[test]
-    fn one_size_is_not_enough_to_learn_from() {
-        assert_eq!(sizes(&mut advisor("learn", &[4])), Some(8));
-        let mut slower = advisor("learn", &[]);
-        for (size, seconds) in [(4, 1.0), (8, 2.0)] {
-            (0..5).for_each(|_| slower.saw(size, seconds));
-        }
-        let at_eight = DecisionInput { size: 8, ..NOW };
-        assert!(slower.advice(&at_eight).is_some_and(|advice| advice.size <= 4));
-        // With more knowledge it tries only what is sure to pay.
         let mut flat = advisor("learn", &[]);
-        [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
+        [8, 4].into_iter().for_each(|size| saw(&mut flat, size, 1.0));
+        [1, 2, 6].into_iter().for_each(|size| flat.sizing.failed(size));
         assert_eq!(sizes(&mut flat), None);
         assert!(flat.why_not().is_some_and(|why| why.contains("no size is faster")), "{flat:?}");
+    }
+
+    #[track_caller]
+    fn check_chooses(options: Options, is_shared: bool, expected: [bool; 2]) {
+        let mut advisor = ResizeAdvisor::new(&options.clone().iterations(1000), is_shared).unwrap();
+        saw(&mut advisor, 4, 1.0);
+        let before = sizes(&mut advisor).is_some();
+        advisor.follow();
+        saw(&mut advisor, 4, 1.0);
+        assert_eq!([before, sizes(&mut advisor).is_some()], expected, "{options:?} {is_shared}");
+    }
+
+    #[test]
+    fn a_program_chooses_where_nobody_else_does() {
+        check_chooses(Options::new(), false, [true, false]);
+        check_chooses(Options::new(), true, [false, false]);
+        check_chooses(Options::new().schedule([(5, 2)]), false, [false, false]);
+        check_chooses(Options::new().model("auto"), true, [true, true]);
+        check_chooses(Options::new().model("none"), false, [false, false]);
     }
 
     #[test]
@@ -402,7 +443,7 @@ mod tests {
         };
         // The present size is unknown, and so all others.
         assert_eq!(judgment(&mut advisor("learn", &[2]), 4), (vec![], false));
-        let mut known = advisor("learn", &[1, 2, 4, 8]);
+        let mut known = advisor("learn", &[1, 2, 8, 4]);
         assert_eq!(judgment(&mut known, 4), (vec![(4, 2.0), (8, 1.5)], false));
         assert_eq!(
             known.judgment(&NOW, 2).forecasts.len(),
@@ -410,22 +451,20 @@ mod tests {
             "it is made anew for more iterations"
         );
         let mut flat = advisor("learn", &[]);
-        [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
-        assert_eq!(flat.advice(&NOW), None);
+        [8, 4].into_iter().for_each(|size| saw(&mut flat, size, 1.0));
+        [1, 2, 6].into_iter().for_each(|size| flat.sizing.failed(size));
+        assert_eq!(sizes(&mut flat), None);
         assert_eq!(judgment(&mut flat, 4), (vec![(4, 1.0), (8, 1.0)], true));
     }
 
     #[test]
     fn what_a_model_needs_is_said() {
-        let says = |advisor: &ResizeAdvisor, sizes, part: &str| {
-            advisor.needs(sizes).is_some_and(|needed| needed.contains(part))
-        };
-        let endless = ResizeAdvisor::new(Some(Path::new("learn")), None).unwrap();
-        assert!(says(&endless, (1, 8), "needs `--iterations N`"));
-        let whole = advisor("learn", &[]);
-        assert!(says(&whole, (2, 2), "needs `--sizes MIN:MAX`"));
-        assert_eq!(whole.needs((1, 8)), None);
-        assert_eq!(ResizeAdvisor::new(None, None).unwrap().needs((2, 2)), None);
+        let asked = advisor("learn", &[]);
+        assert!(
+            asked.needs((2, 2)).is_some_and(|needed| needed.contains("needs `--sizes MIN:MAX`"))
+        );
+        assert_eq!(asked.needs((1, 8)), None);
+        assert_eq!(ResizeAdvisor::new(&Options::new(), false).unwrap().needs((2, 2)), None);
     }
 
     fn resize(outcome: ResizeOutcome, to: u32, wait: f64) -> Resize {
@@ -435,12 +474,14 @@ mod tests {
 
     #[test]
     fn resizes_teach_what_they_cost() {
-        let mut advisor = advisor("learn", &[1, 2, 4, 8]);
+        let mut advisor = advisor("learn", &[8, 4]);
         advisor.learn(&resize(ResizeOutcome::Failed, 8, 1.0), &NOW);
-        assert_eq!(sizes(&mut advisor), Some(7));
+        assert_ne!(sizes(&mut advisor), Some(8));
         advisor.learn(&resize(ResizeOutcome::Done, 6, 1.0), &NOW);
+        saw(&mut advisor, 4, 2.0);
         assert_eq!(sizes(&mut advisor), Some(8));
         advisor.learn(&resize(ResizeOutcome::Done, 8, 1e6), &NOW);
+        saw(&mut advisor, 4, 2.0);
         assert_eq!(sizes(&mut advisor), None);
         let said = advisor.weigh(&NOW, 8).unwrap().decision.sentence;
         assert!(said.contains("would save 7 min 30 s in the 900 iterations left"), "{said}");
@@ -480,7 +521,7 @@ mod tests {
 
     #[track_caller]
     fn check_refused(word: &str, expected: &str) {
-        let said = ResizeAdvisor::new(Some(Path::new(word)), None).unwrap_err().to_string();
+        let said = ResizeAdvisor::new(&Options::new().model(word), false).unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
     }
 

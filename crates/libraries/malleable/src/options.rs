@@ -162,11 +162,12 @@ impl Options {
         hostfile(file: impl AsRef<Path>) => nodes.hostfile = Some(file.as_ref().to_owned());
         /// Sets the source of nodes for additional processes.
         manager(manager: ManagerKind) => nodes.manager = manager;
-        /// Sets how to judge whether a resize pays: by a model file of the program's time, as `FILE:NAME=VALUE,...` where
-        /// it has parameters beside the number of processes; by `learn`, from measurements at the sizes it has had; or by
-        /// `explore`, which also tries sizes. The program then changes its size by itself.
+        /// Sets how the program chooses its size: by `auto`, from measurements at the sizes that it has had, of which it
+        /// tries some; by a model file of its time, too, as `FILE:NAME=VALUE,...` where it has parameters beside the
+        /// number of processes; or by `none`, not at all. By default it is `auto` outside of Slurm, where there is no
+        /// schedule, until somebody else requests a size.
         model(file: impl AsRef<Path>) => model = Some(file.as_ref().to_owned());
-        /// Sets the total number of iterations.
+        /// Sets the total number of iterations. Where it is not known, as many are taken to be left as were done.
         iterations(n_iterations: u64) => n_iterations = Some(n_iterations);
         /// Sets the folder in which `resizes.jsonl` is written.
         record(folder: impl AsRef<Path>) => record = Some(folder.as_ref().to_owned());
@@ -223,8 +224,9 @@ Options of a malleable program:
   --placement balance|fill|nearest  on which nodes processes are started (default: balance)
   --hostfile FILE             nodes for further processes
   --manager none|hosts|slurm|auto  source of further nodes (default: auto)
-  --model FILE[:NAME=VALUE,...]|learn|explore  model that decides whether another size pays
-  --iterations N              total number of iterations
+  --model auto|none|FILE[:NAME=VALUE,...]  how the program chooses its size: by what it measures, not at all, or by a
+                              model, too (default: auto outside of Slurm, until others request a size)
+  --iterations N              total number of iterations, by which it judges what a change is worth
   --record DIR                write the outcome of each resize to DIR/resizes.jsonl
   --control DIR               folder of the status and of resize requests (default: $HOME/.sintonia/jobs)
   --deadline SECONDS          longest time of each phase of a resize (default: 60)

@@ -9,6 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Variable with the folder of the record, set by `sintonia run`.
 const WATCHED: &str = "SINTONIA_OUT";
+/// Number of sizes that a summary names.
+const N_TOLD_MAX: usize = 6;
 /// Subfolder that exists as long as a tool writes the record.
 const OPEN: &str = "spool";
 /// Name of the file in either folder.
@@ -47,20 +49,25 @@ impl Record {
     }
 
     /// Summary for a program that may propose sizes by itself and has ended with `size`; `why_not` is why it kept it.
-    /// `None` where all attempts have been explained.
-    pub(crate) fn last_word(&self, size: u32, why_not: &str) -> Option<String> {
+    /// `None` where all attempts have been explained, or nothing was done that nobody asked for.
+    pub(crate) fn last_word(&self, size: u32, why_not: &str, is_asked: bool) -> Option<String> {
         let own = || self.resizes.iter().filter(|resize| resize.reason.starts_with(BY_MODEL));
         let done = own().filter(|resize| resize.outcome == ResizeOutcome::Done);
         let sizes = done.map(|resize| resize.to.to_string()).collect::<Vec<_>>();
         let refused = own().rfind(|resize| resize.outcome != ResizeOutcome::Done);
         let why = refused.filter(|_| sizes.is_empty()).map_or(why_not, |resize| &resize.sentence);
         match sizes.len() {
+            0 if !is_asked && !self.is_explaining => None,
             0 => Some(format!("by `--model` the program kept {size} ranks: {why}")),
             _ if self.is_explaining => None,
-            _ => Some(format!(
-                "by `--model` the program became {} ranks: {why}; `--explain` says more",
-                sizes.join(", then ")
-            )),
+            n => {
+                let more = if N_TOLD_MAX < n { "…, " } else { "" };
+                let sizes = sizes[n.saturating_sub(N_TOLD_MAX)..].join(", then ");
+                let way = if is_asked { "" } else { ", and with `--model none` it keeps its size" };
+                Some(format!(
+                    "by `--model` the program became {more}{sizes} ranks: {why}; `--explain` says more{way}"
+                ))
+            }
         }
     }
 
@@ -142,7 +149,8 @@ mod tests {
     #[test]
     fn a_program_that_decides_by_itself_says_what_came_of_it() {
         let mut record = Record::open(None, false).unwrap();
-        let word = |record: &Record| record.last_word(2, "no size is faster").unwrap();
+        let word = |record: &Record| record.last_word(2, "no size is faster", true).unwrap();
+        assert_eq!(record.last_word(2, "no size is faster", false), None);
         assert_eq!(word(&record), "by `--model` the program kept 2 ranks: no size is faster");
         let reason = BY_MODEL.to_owned();
         let refused = Resize { outcome: ResizeOutcome::Refused, reason, ..Resize::default() };
@@ -154,8 +162,14 @@ mod tests {
             word(&record),
             "by `--model` the program became 4, then 2 ranks: no size is faster; `--explain` says more"
         );
+        assert!(
+            record
+                .last_word(2, "", false)
+                .unwrap()
+                .ends_with("with `--model none` it keeps its size")
+        );
         record.is_explaining = true;
-        assert_eq!(record.last_word(2, ""), None);
+        assert_eq!(record.last_word(2, "", true), None);
     }
 
     #[test]

@@ -20,11 +20,13 @@
 mod cost;
 mod curve;
 mod seen;
+mod sizing;
 
 pub use cost::{Cost, CostFactors};
 pub use curve::Curve;
 use display::units::seconds;
 pub use seen::{History, SizeMeasurement};
+pub use sizing::{Run, Sizing};
 
 /// Largest share of the remaining time that trying a size may lose.
 const TRY_SHARE: f64 = 0.05;
@@ -106,14 +108,7 @@ pub fn pays(
     seconds: impl Fn(u32) -> Option<Estimate>,
     cost: impl Fn(u32) -> Estimate,
 ) -> Payoff {
-    let stay = |reason| Payoff {
-        verdict: Verdict::Stay,
-        size: prospect.size,
-        gain_s: Estimate::around(0.0, 0.0),
-        cost_s: 0.0,
-        is_fastest: false,
-        reason,
-    };
+    let stay = |reason| stay(prospect.size, reason);
     let Some(now) = seconds(prospect.size).filter(|now| now.value.is_finite()) else {
         return stay(format!(
             "it is not known yet how long an iteration takes with {}",
@@ -142,6 +137,11 @@ pub fn pays(
         }
         None => stay("no other size is known or allowed".to_owned()),
     }
+}
+
+fn stay(size: u32, reason: String) -> Payoff {
+    let gain_s = Estimate::around(0.0, 0.0);
+    Payoff { verdict: Verdict::Stay, size, gain_s, cost_s: 0.0, is_fastest: false, reason }
 }
 
 /// Returns the size with the largest likely gain; among equals the smallest.

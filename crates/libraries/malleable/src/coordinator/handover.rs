@@ -15,8 +15,10 @@ pub(crate) struct HandoverState {
     pub(crate) n_scheduled: usize,
     pub(crate) answered: Option<ResizeAnswer>,
     pub(crate) resizes: Vec<Resize>,
-    /// Size and measured time of an iteration, in seconds.
-    pub(crate) seen: Vec<(u32, f64)>,
+    /// Sizes, measured times of an iteration in seconds, and numbers of iterations.
+    pub(crate) seen: Vec<(u32, f64, u32)>,
+    /// Whether somebody else has chosen a size.
+    pub(crate) is_led: bool,
     /// Method that was best in the trial.
     pub(crate) method: Option<Method>,
     /// Resize by which another process becomes rank 0.

@@ -12,9 +12,9 @@ pub(crate) struct IterationTimer {
 }
 
 impl IterationTimer {
-    /// Records a check before this iteration; returns the time of an iteration since the last check
-    /// in seconds, if there was one.
-    pub(crate) fn check(&mut self, iteration: u64) -> Option<f64> {
+    /// Records a check before this iteration; returns how many seconds an iteration since the last check took and how
+    /// many there were, if there was one.
+    pub(crate) fn check(&mut self, iteration: u64) -> Option<(f64, u32)> {
         let now = Instant::now();
         let before = self.last.replace((iteration, now));
         let (first, began) = before?;
@@ -22,7 +22,7 @@ impl IterationTimer {
         let seconds = (now - began).as_secs_f64() / f64::from(n_iterations);
         // The newest iterations count most, and a disturbed one is soon forgotten.
         self.seconds = Some(self.seconds.map_or(seconds, |known| 0.7 * known + 0.3 * seconds));
-        Some(seconds)
+        Some((seconds, n_iterations))
     }
 
     /// Excludes the time until the next check.

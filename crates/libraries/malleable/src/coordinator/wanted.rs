@@ -48,6 +48,7 @@ impl Coordinator {
         let request = self.control.as_ref().and_then(|control| control.take_request());
         let decision_input = self.decision_input(input.iteration, ranks);
         if let Some(request) = request {
+            self.follow();
             let advice = self.advisor.weigh(&decision_input, request.size);
             return Some(Wanted {
                 size: request.size,
@@ -58,16 +59,30 @@ impl Coordinator {
             });
         }
         let (size, reason, decision) = if let Some(size) = self.stretch.take_requested() {
+            self.follow();
             // Tools only know the largest range of any program.
             (size.clamp(self.handover.sizes.0, self.handover.sizes.1), "tunlet", None)
         } else if let Some(size) = self.scheduled(input.iteration) {
             (size, "schedule", None)
         } else {
-            let advice = self.advisor.advice(&decision_input)?;
+            let n_possible = match (&input.sleeping, &input.obstacle) {
+                (Some(sleeping), _) => {
+                    ranks.size().saturating_add(u32::try_from(sleeping.len()).unwrap_or(u32::MAX))
+                }
+                (None, Some(_)) => ranks.size(),
+                (None, None) => u32::MAX,
+            };
+            let advice = self.advisor.advice(&decision_input, n_possible)?;
             (advice.size, crate::record::BY_MODEL, Some(advice.decision))
         };
         let (reason, hosts) = (reason.to_owned(), Vec::new());
         Some(Wanted { size, reason, request_id: None, hosts, decision })
+    }
+
+    /// Leaves the choice of the size to others, unless the program was asked to choose.
+    fn follow(&mut self) {
+        self.handover.is_led = true;
+        self.advisor.follow();
     }
 
     /// Skips the schedule before this iteration, at which the program continues; the last of the skipped sizes applies.

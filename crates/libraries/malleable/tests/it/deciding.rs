@@ -10,7 +10,7 @@ use std::path::Path;
 #[test]
 fn a_program_learns_what_another_size_is_worth() {
     let words = ["--until", "2000", "--iterations", "2000", "--work-us", "4000", "--sizes", "1:4"];
-    let job = |folder: &Path| rod(Library::Mpich5, 1, folder, &words).args(["--model", "learn"]);
+    let job = |folder: &Path| rod(Library::Mpich5, 1, folder, &words);
     let (ended, resizes) = resized(job);
     let mut done = resizes.iter().filter(|resize| resize.outcome == ResizeOutcome::Done);
     assert!(done.clone().all(|resize| resize.reason.starts_with("model")), "{resizes:?}");
@@ -20,15 +20,11 @@ fn a_program_learns_what_another_size_is_worth() {
 
 #[test]
 fn a_program_that_keeps_its_size_says_why() {
-    for (words, said) in [
-        (&["--sizes", "1:4"][..], "`--model` needs `--iterations N`"),
-        (&["--iterations", "60"], "`--model` needs `--sizes MIN:MAX`"),
-    ] {
-        let words = [words, &["--until", "60", "--model", "learn"]].concat();
-        let (ended, resizes) = resized(|folder| rod(Library::Mpich5, 1, folder, &words));
-        assert!(resizes.is_empty(), "{ended:?} {resizes:?}");
-        let lines = ended.stderr.lines().filter(|line| line.starts_with("sintonia: "));
-        let lines = lines.collect::<Vec<_>>();
-        assert!(matches!(lines[..], [line] if line.contains(said)), "{ended:?}");
-    }
+    let words = ["--iterations", "60", "--until", "60", "--model", "auto"];
+    let (ended, resizes) = resized(|folder| rod(Library::Mpich5, 1, folder, &words));
+    assert!(resizes.is_empty(), "{ended:?} {resizes:?}");
+    let lines = ended.stderr.lines().filter(|line| line.starts_with("sintonia: "));
+    let lines = lines.collect::<Vec<_>>();
+    let said = "`--model` needs `--sizes MIN:MAX`";
+    assert!(matches!(lines[..], [line] if line.contains(said)), "{ended:?}");
 }

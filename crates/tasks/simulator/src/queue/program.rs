@@ -154,7 +154,7 @@ impl Program {
         let seconds = iteration_s / self.job.speedup.on(n_nodes);
         for _ in self.n_measured..n_done {
             // What disturbs an iteration makes it longer.
-            self.history.add(n_nodes, seconds * (1.0 + noise * self.random.normal().abs()));
+            self.history.add(n_nodes, seconds * (1.0 + noise * self.random.normal().abs()), 1);
         }
         self.n_measured = n_done;
         self.curve = Curve::through(&self.history.seen()).map(|curve| self.forecasts(&curve));
