@@ -140,10 +140,19 @@ pub struct Settings {
     pub overhead_s: Option<f64>,
     /// Mean and deviation of the computing time per task, where they are known.
     pub spread: Option<crate::Spread>,
+    /// Whether workers are known to ask for a chunk before they have done the one before.
+    pub asks_ahead: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { n_tasks_min: 1, share: 0.5, n_iterations: 5, overhead_s: None, spread: None }
+        Self {
+            n_tasks_min: 1,
+            share: 0.5,
+            n_iterations: 5,
+            overhead_s: None,
+            spread: None,
+            asks_ahead: false,
+        }
     }
 }

@@ -110,11 +110,18 @@ fn main() -> Result<(), Error> {
         true => Rod::default(),
         false => Rod::new(number("--rows", 1000), number("--until", 100), run.comm()),
     };
-    // Extra time of an iteration: a part that every rank takes, and a part divided among the ranks.
-    let (pause_us, work_us) = (number("--pause-us", 0), number("--work-us", 0));
+    // Extra time of an iteration: a part that every rank takes, one divided among the ranks, and one for each rank; all of
+    // them a number of times longer while a file exists.
+    let (pause_us, work_us, each_us) =
+        (number("--pause-us", 0), number("--work-us", 0), number("--each-us", 0));
+    let load = words.iter().position(|word| word == "--load").and_then(|at| words.get(at + 1));
+    let times = number("--load-times", 2);
     let panic_at = number("--panic-at", u64::MAX);
     let step = run.iterate(&mut rod, |rod, _iteration, comm| {
-        let pause_us = pause_us + work_us / u64::from(comm.size());
+        let size = u64::from(comm.size());
+        let is_slow = load.is_some_and(|file| std::path::Path::new(file).exists());
+        let times = if is_slow { times } else { 1 };
+        let pause_us = times * (pause_us + work_us / size + each_us * size);
         std::thread::sleep(std::time::Duration::from_micros(pause_us));
         assert!(rod.n_done != panic_at || comm.rank() + 1 < comm.size(), "the last rank gives up");
         rod.step()

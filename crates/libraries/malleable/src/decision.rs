@@ -58,6 +58,9 @@ pub enum DecisionError {
 /// Words for choosing by measurements alone.
 const MEASURED: [&str; 3] = ["auto", "learn", "explore"];
 
+/// Number of iterations at a size after which it is said why it is kept.
+const N_TOLD: u64 = 8;
+
 /// Largest number of sizes in a judgment.
 const N_FORECASTS_MAX: u32 = 64;
 
@@ -206,7 +209,8 @@ impl ResizeAdvisor {
     /// Why the present size is kept, if that was not said since twice as many iterations were seen.
     pub(crate) fn news(&mut self) -> Option<&str> {
         let at = (self.n_seen.0, self.n_seen.1.checked_ilog2());
-        let is_new = self.why_not().is_some() && self.told_at != at;
+        let is_known = N_TOLD <= self.n_seen.1 && self.why_not().is_some();
+        let is_new = is_known && self.told_at != at;
         if is_new {
             self.told_at = at;
         }

@@ -8,7 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
 use crate::network::{self, NetworkEstimator, NetworkFileError, WorkerNetwork};
-use crate::options::{Options, OptionsError};
+use crate::options::{Options, OptionsError, Prefetch};
 use crate::program::{Iteration, Program};
 use crate::progress::ProgressReporter;
 use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind, TAG};
@@ -139,8 +139,9 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
         let (guess, problem) = guess(options);
         let overhead_s = guess.map(|network| network.latency_s);
+        let asks_ahead = options.prefetch_now() != Prefetch::Off;
         let mut policy: Box<dyn Policy> =
-            spec.policy(&Settings { overhead_s, ..Settings::default() });
+            spec.policy(&Settings { overhead_s, asks_ahead, ..Settings::default() });
         if let Some(claim) = &claim {
             policy = Box::new(Observed::new(policy, Arc::clone(claim)));
         }

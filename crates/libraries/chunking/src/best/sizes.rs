@@ -61,7 +61,7 @@ pub(super) struct Sizes {
     overhead: Overhead,
     /// Time that a chunk needs to arrive where it was not asked for ahead.
     latency: Overhead,
-    /// True once a chunk was asked for ahead.
+    /// Whether workers ask ahead: as is known, or once one has.
     pub(super) is_ahead: bool,
     /// True while it is not known what tasks cost.
     pub(super) is_finding: bool,
@@ -101,7 +101,7 @@ impl Sizes {
             measured: Window::new(settings.n_iterations),
             overhead: Overhead::default(),
             latency: Overhead::default(),
-            is_ahead: false,
+            is_ahead: settings.asks_ahead,
             is_finding: true,
             n_tasks: 0.0,
             round: None,

@@ -39,13 +39,15 @@ fn settings() -> impl Strategy<Value = Settings> {
     let spread =
         (measured(), measured()).prop_map(|(mean_s, deviation_s)| Spread { mean_s, deviation_s });
     let share = prop_oneof![4 => 0.0..=1.0, 1 => any::<f64>()];
-    (0..40_u64, share, 0..4_usize, prop::option::of(measured()), prop::option::of(spread)).prop_map(
-        |(n_tasks_min, share, n_iterations, overhead_s, spread)| Settings {
+    let known = (prop::option::of(measured()), prop::option::of(spread), any::<bool>());
+    (0..40_u64, share, 0..4_usize, known).prop_map(
+        |(n_tasks_min, share, n_iterations, (overhead_s, spread, asks_ahead))| Settings {
             n_tasks_min,
             share,
             n_iterations,
             overhead_s,
             spread,
+            asks_ahead,
         },
     )
 }

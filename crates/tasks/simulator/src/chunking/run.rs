@@ -84,13 +84,13 @@ impl Scenario {
 
     /// Settings of a policy: those that were published for known times get these.
     fn settings(&self, spec: &PolicySpec) -> Settings {
-        let n_tasks_min = self.n_tasks_min;
+        let (n_tasks_min, asks_ahead) = (self.n_tasks_min, self.machine.prefetch);
         if !spec.assumes_known {
-            return Settings { n_tasks_min, ..Settings::default() };
+            return Settings { n_tasks_min, asks_ahead, ..Settings::default() };
         }
         let overhead_s = Some(self.machine.overhead_s + self.machine.serve_s);
         let spread = Some(self.workload.spread());
-        Settings { n_tasks_min, overhead_s, spread, ..Settings::default() }
+        Settings { n_tasks_min, overhead_s, spread, asks_ahead, ..Settings::default() }
     }
 }
 
