@@ -2,8 +2,11 @@
 """What a program that chooses its size by itself takes, beside fixed sizes, of which one is the best that it could have. Writes
 results.csv and fills the page. Needs `cargo build --release --package malleable --examples` and `scripts/setup.sh test` first.
 
-usage: experiments/mal-sizes/run.py [REPETITIONS]
+usage: experiments/mal-sizes/run.py [REPETITIONS | cases]
+
+With `cases`, only the random programs of `sintonia simulate sizes` are run, which needs `cargo build --release --package cli`.
 """
+import json
 import os
 import pathlib
 import re
@@ -30,6 +33,7 @@ VARIABLES = {
 }
 MIN, START, MAX = 1, 2, 8
 LIMIT_S = 300
+SEEDS = [1, 2]
 
 
 class Case:
@@ -97,7 +101,25 @@ def median(library, case, n_ranks, words, n_repetitions):
     return took_s, next(sizes for took, sizes in runs if took == took_s)
 
 
+def simulate():
+    """Random programs: cases.csv, and their table on the page."""
+    rows = []
+    for seed in SEEDS:
+        words = [TARGET / "release" / "sintonia", "simulate", "sizes", "--cases", "400", "--seed", str(seed), "--json"]
+        judged = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        rows += [{"seed": seed, "runs": of["runs"], "size": of["rule"], "cases": of["cases"],
+                  **{f"of_best_{key}": f"{of['of_best'][key]:.3f}" for key in ("mean", "p90", "p99", "max")},
+                  **{f"of_simple_{key}": f"{of['of_simple'][key]:.3f}" for key in ("mean", "p90", "max")},
+                  "resizes": of["resizes"]["median"], "resizes_max": of["resizes"]["max"]} for of in judged]
+    tables.write(HERE / "cases.csv", rows)
+    header = ["seed", "runs", "size", "cases", "of the best: mean", "p90", "p99", "largest", "of simple: mean", "p90", "largest",
+              "resizes", "most"]
+    tables.fill(HERE / "README.md", "cases", header, [[str(value) for value in row.values()] for row in rows])
+
+
 def main():
+    if sys.argv[1:] == ["cases"]:
+        return simulate()
     n_repetitions = int(sys.argv[1]) if sys.argv[1:] else 1
     rows = []
     for library in LAUNCHERS:
@@ -106,7 +128,8 @@ def main():
             ours_s, sizes = median(library, case, START, ["--sizes", f"{MIN}:{MAX}"], n_repetitions)
             # What sleeps is known beforehand; only the launcher's time is not.
             simple = {size: case.n_iterations * case.iteration_s(size) for size in (MIN, START, MAX)}
-            simple_s = best_s if case.best in simple else min(simple.values()) + (case.load[1] - case.load[0]) / 2 * bool(case.load)
+            loaded_s = (case.load[1] - case.load[0]) / 2 if case.load else 0
+            simple_s = best_s if case.best in simple else min(simple.values()) + loaded_s
             rows.append({"library": library, "case": name, "best": case.best, "iterations": case.n_iterations,
                          "at_the_best_s": f"{best_s:.1f}", "least_max_start_s": f"{simple_s:.1f}", "ours_s": f"{ours_s:.1f}",
                          "of_best": f"{ours_s / best_s:.3f}", "of_simple": f"{ours_s / simple_s:.3f}", "became": " ".join(sizes)})

@@ -5,6 +5,7 @@ mod cases;
 mod chunking;
 mod jobs;
 mod queue;
+mod sizes;
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ enum What {
     Chunking(chunking::ChunkingOptions),
     Jobs(jobs::JobsOptions),
     Queue(Box<queue::QueueOptions>),
+    Sizes(sizes::SizesOptions),
 }
 
 /// Simulates and shows the results.
@@ -36,5 +38,6 @@ pub(crate) fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         What::Chunking(options) => chunking::chunking(options),
         What::Jobs(options) => jobs::jobs(options),
         What::Queue(options) => queue::queue(options),
+        What::Sizes(options) => sizes::sizes(options),
     }
 }

@@ -14,7 +14,9 @@
 use crate::options::Options;
 use fitting::{ModelFile, ModelFileError};
 use resize_api::{ModelDecision, Resize, ResizeOutcome, SizeForecast, SizeJudgment, Strategy};
-use resize_plan::payoff::{CostFactors, Estimate, Payoff, Prospect, Run, Sizing, Verdict, pays};
+use resize_plan::payoff::{
+    CostFactors, Estimate, Payoff, Prospect, Sizing, SizingInput, Verdict, pays,
+};
 use std::path::{Path, PathBuf};
 
 /// Error from using a model to decide.
@@ -228,7 +230,7 @@ impl ResizeAdvisor {
             return None;
         }
         let candidates: Vec<u32> = (now.sizes.0..=now.sizes.1.min(n_possible)).collect();
-        let run = Run {
+        let run = SizingInput {
             size: now.size,
             n_done: now.iteration,
             n_iterations: self.n_iterations,

@@ -26,7 +26,7 @@ pub use cost::{Cost, CostFactors};
 pub use curve::Curve;
 use display::units::seconds;
 pub use seen::{History, SizeMeasurement};
-pub use sizing::{Run, Sizing};
+pub use sizing::{Sizing, SizingInput};
 
 /// Largest share of the remaining time that trying a size may lose.
 const TRY_SHARE: f64 = 0.05;

@@ -11,3 +11,5 @@ pub mod balance;
 pub mod chunking;
 pub mod jobs;
 pub mod queue;
+pub mod ratios;
+pub mod sizes;

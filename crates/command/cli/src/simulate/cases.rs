@@ -3,7 +3,8 @@
 use clap::{Args, ValueEnum};
 use display::table::Table;
 use serde_json::{Value, json};
-use simulator::chunking::cases::{Case, Judgement, Later, Ratios, judge};
+use simulator::chunking::cases::{Case, Judgement, Later, judge};
+use simulator::ratios::Ratios;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\

@@ -19,6 +19,7 @@ fn every_subcommand_explains_itself() {
         "simulate chunking",
         "simulate jobs",
         "simulate queue",
+        "simulate sizes",
     ];
     for words in subcommands.split(' ').chain(nested).chain([""]) {
         let name = if words.is_empty() { "sintonia".to_owned() } else { words.replace(' ', "-") };

@@ -47,7 +47,7 @@ const REFUTED: f64 = 0.9;
 
 /// A run and its present size.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct SizingInput<'a> {
     /// Present size.
     pub size: u32,
     /// Number of iterations done.
@@ -58,7 +58,7 @@ pub struct Run<'a> {
     pub candidates: &'a [u32],
 }
 
-impl Run<'_> {
+impl SizingInput<'_> {
     /// The same as those who judge one change see it.
     #[expect(
         clippy::cast_possible_truncation,
@@ -84,11 +84,11 @@ impl Run<'_> {
 /// Chooser of sizes.
 ///
 /// ```
-/// use resize_plan::payoff::{CostFactors, Run, Sizing, Verdict};
+/// use resize_plan::payoff::{CostFactors, SizingInput, Sizing, Verdict};
 ///
 /// let mut sizing = Sizing::default();
 /// (0..5).for_each(|_| sizing.saw(2, 0.5, 1));
-/// let run = Run { size: 2, n_done: 5, n_iterations: Some(1000), candidates: &[1, 2, 4, 8] };
+/// let run = SizingInput { size: 2, n_done: 5, n_iterations: Some(1000), candidates: &[1, 2, 4, 8] };
 /// let change = |from: u32, to: u32| CostFactors {
 ///     n_new: to.saturating_sub(from),
 ///     ..CostFactors::default()
@@ -239,7 +239,7 @@ impl Sizing {
     /// Advises on the size: `change` returns how much work a change from one size to another one is.
     pub fn advice(
         &mut self,
-        run: &Run<'_>,
+        run: &SizingInput<'_>,
         prior: impl Fn(u32) -> Option<Estimate>,
         change: impl Fn(u32, u32) -> CostFactors,
     ) -> Payoff {
@@ -299,7 +299,7 @@ impl Sizing {
 
     fn choices<P: Fn(u32) -> Option<Estimate>>(
         &self,
-        run: &Run<'_>,
+        run: &SizingInput<'_>,
         now: Estimate,
         (prior, change): (P, &impl Fn(u32, u32) -> CostFactors),
     ) -> Vec<Choice> {
@@ -332,7 +332,7 @@ impl Sizing {
     /// Returns the size to try, if one is worth it, and the time of an iteration at the best size that is known.
     fn trial(
         &self,
-        run: &Run<'_>,
+        run: &SizingInput<'_>,
         now: Estimate,
         choices: &[Choice],
         change: &impl Fn(u32, u32) -> CostFactors,

@@ -11,6 +11,7 @@
 use crate::chunking::machine::{Machine, Slowdown, Speeds};
 use crate::chunking::run::{Scenario, simulate};
 use crate::chunking::workload::Workload;
+use crate::ratios::Ratios;
 use chunking::PolicySpec;
 use random::Random;
 
@@ -192,17 +193,6 @@ pub struct Judgement {
     pub all_near_best: f64,
 }
 
-/// Summary of ratios.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratios {
-    /// Geometric mean.
-    pub mean: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// Largest one.
-    pub max: f64,
-}
-
 /// A policy counts as near the best one when it takes at most so many times as long.
 const NEAR: f64 = 1.05;
 
@@ -231,15 +221,4 @@ pub fn judge(cases: &[Case]) -> Vec<Judgement> {
         }
     };
     specs.iter().enumerate().map(of_policy).collect()
-}
-
-impl Ratios {
-    fn of(mut ratios: Vec<f64>) -> Self {
-        ratios.sort_by(f64::total_cmp);
-        let n = ratios.len();
-        let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / n.max(1) as f64).exp();
-        let at = |idx: usize| ratios.get(idx).copied().unwrap_or(1.0);
-        let p99 = at((n * 99).div_ceil(100).saturating_sub(1));
-        Self { mean, p99, max: at(n.saturating_sub(1)) }
-    }
 }
