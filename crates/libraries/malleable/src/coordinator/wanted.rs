@@ -7,6 +7,7 @@ use crate::moving::Method;
 use crate::options::{Placement, Redistribution};
 use crate::plan::{self, ResizePlan};
 use crate::present_ranks::PresentRanks;
+use crate::protocol::Origin;
 use resize_api::{ModelDecision, Resize, ResizeOutcome, Spawn, Started, Strategy};
 
 /// Hint for Open MPI 5, whose launcher loses addresses of processes on other hosts than their parent's
@@ -41,7 +42,8 @@ impl Coordinator {
         let began_s = crate::record::now_s();
         let known = Resize { began_s, iteration, reason, spawn, decision, ..Resize::default() };
         let resize = Resize { from, to: size, ..known };
-        self.protocol.begin(resize, request_id, hosts, now_s);
+        let origin = Origin { wish: request_id, hosts, ..Origin::default() };
+        self.protocol.begin(resize, origin, now_s);
     }
 
     fn wanted(&mut self, input: &CheckInput, ranks: &PresentRanks) -> Option<Wanted> {
@@ -105,13 +107,19 @@ impl Coordinator {
             return None;
         }
         let (size, hosts) = (attempt.resize.to, attempt.hosts.clone());
+        let leavers = attempt.leavers.clone();
         let (min, max) = self.handover.sizes;
         if size < min || max < size {
             return Some(Err(format!("the program runs on {min} to {max} ranks")));
         }
         let hosts_present = ranks.hosts();
         let there = (&*ranks.worlds(), &*hosts_present);
-        let (targets, strategy) = ResizePlan::seats(there, size, self.options.method.strategy);
+        let wanted = self.options.method.strategy;
+        let without = (!leavers.is_empty()).then(|| ResizePlan::seats_without(there.0, &leavers));
+        let (targets, strategy) = match without.flatten() {
+            Some(targets) => (targets, Strategy::Merge),
+            None => ResizePlan::seats(there, size, wanted),
+        };
         let deadline_ms = u64::try_from(self.options.deadline.as_millis()).unwrap_or(u64::MAX);
         let n_sources = ranks.size();
         let mut plan = ResizePlan { n_sources, targets, deadline_ms, ..ResizePlan::default() };
@@ -207,7 +215,8 @@ impl Coordinator {
         if let Some(attempt) = &mut self.protocol.active {
             attempt.is_overlapping = plan.method != Some(Method::Sync);
         }
-        let is_forced = strategy != self.options.method.strategy;
+        let is_forced =
+            strategy == Strategy::Baseline && self.options.method.strategy == Strategy::Merge;
         self.note(|resize| {
             resize.strategy = strategy;
             if is_forced {
@@ -216,6 +225,6 @@ impl Coordinator {
                 );
             }
         });
-        self.plan = Some(plan);
+        self.ordered.plan = Some(plan);
     }
 }
