@@ -131,13 +131,15 @@ fn departure(hosts: &[String], wishes: &Departures, leases: &[Lease]) -> Option<
     let whole = lent.iter().filter(has_to).collect::<Vec<_>>();
     let of_hosts = whole.iter().flat_map(|(_, there)| there).chain(asked);
     let ranks = of_hosts.copied().filter(|rank| !staying.contains(rank)).collect::<BTreeSet<_>>();
-    let first = hosts.get(*ranks.first()? as usize)?;
-    let ends = whole.iter().find_map(|(lease, _)| Some((&lease.host, lease.ends_in?)));
-    let why = match ends.filter(|_| asked.is_empty()) {
-        Some((host, left)) => {
-            format!("the Slurm job that lends `{host}` ends in {} s", left.as_secs())
-        }
-        None => format!("`{}` has to be left (`SIGTERM`)", first),
+    let ends_in = whole.iter().filter_map(|(lease, _)| lease.ends_in).min();
+    let left = ranks.iter().filter_map(|rank| hosts.get(*rank as usize)).collect::<BTreeSet<_>>();
+    let named = left.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ");
+    let why = match (ends_in.filter(|_| asked.is_empty()), left.len()) {
+        (_, 0) => return None,
+        (Some(left), 1) => format!("the Slurm job that lends {named} ends in {} s", left.as_secs()),
+        (Some(left), _) => format!("Slurm jobs that lend {named} end in {} s", left.as_secs()),
+        (None, 1) => format!("{named} has to be left (`SIGTERM`)"),
+        (None, _) => format!("{named} have to be left (`SIGTERM`)"),
     };
     Some(Departure { ranks, why })
 }
@@ -173,9 +175,12 @@ mod tests {
         check(&[1], &[("c", None)], Some((&[1], &signal("a"))));
         check(&[0], &[("a", None)], Some((&[1], &signal("a"))));
         check(&[0], &[("c", None)], None);
-        let ends = "the Slurm job that lends `b` ends in 29 s";
+        let ends = "the Slurm job that lends `b.site` ends in 29 s";
         check(&[], &[("b", Some(29)), ("c", None)], Some((&[2], ends)));
-        check(&[3], &[("b", Some(29)), ("c", None)], Some((&[2, 3, 4], &signal("b.site"))));
+        let ends = "Slurm jobs that lend `b.site`, `c` end in 28 s";
+        check(&[], &[("b", Some(29)), ("c", Some(28))], Some((&[2, 3, 4], ends)));
+        let both = "`b.site`, `c` have to be left (`SIGTERM`)";
+        check(&[3], &[("b", Some(29)), ("c", None)], Some((&[2, 3, 4], both)));
         check(&[], &[("d", Some(29))], None);
     }
 
