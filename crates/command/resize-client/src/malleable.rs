@@ -59,14 +59,15 @@ const LISTENING: &str = "PMIX_MCA_ptl_tcp_if_include";
 
 /// Script that MPICH's launcher calls for each node as it would call `ssh`: options, node, command.
 ///
-/// A node of a companion job is found by that job's name; others belong to the job itself.
+/// A node of a companion job is found by that job's name; others belong to the job itself. `SIGTERM` is for the ranks: they
+/// may leave, and a shell that ends by it would end their step.
 const AGENT: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 node=$1
 shift
 job=$(squeue --noheader --states=RUNNING --name="sintonia-$SLURM_JOB_ID" --nodelist="$node" --format=%A | head -n 1)
 exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet --nodes=1 --ntasks=1 --mpi=none \
-  --input=none --export=ALL sh -c "$*"
+  --input=none --export=ALL sh -c "trap '' TERM; $*"
 "#;
 
 /// Returns whether a variable is set and not empty; programs treat an empty one as unset.

@@ -4,6 +4,7 @@
 //! At each check (a resize point at which ranks exchange orders) it examines the progress of the resize, and
 //! gives the order for the next check. It never waits.
 
+mod departures;
 mod handover;
 mod host_requests;
 mod resize_points;
@@ -19,12 +20,13 @@ use crate::manager::slots_per_node;
 use crate::moving::Method;
 use crate::options::Options;
 use crate::order::{SentOrder, interval};
-use crate::plan::ResizePlan;
+use crate::plan::{OrderedResize, ResizePlan};
 use crate::present_ranks::PresentRanks;
 use crate::protocol::{ActiveResize, PhaseInput, Protocol, ResizeAction};
 use crate::record::{self, Record};
 use crate::release::{Release, Watch};
 use crate::spawn::is_open_mpi;
+use departures::Departures;
 use host_requests::HostRequests;
 use resize_api::{JobStatus, Resize, ResizeAnswer, ResizeOutcome, Sizes};
 use resize_points::Stretch;
@@ -48,6 +50,8 @@ pub(crate) struct CheckInput {
     pub(crate) sleeping: Option<Vec<u32>>,
     /// Reason why no process can be started.
     pub(crate) obstacle: Option<String>,
+    /// Ranks that have been asked to end since the last check.
+    pub(crate) asked: Vec<u32>,
 }
 
 /// State of the coordinator.
@@ -66,12 +70,11 @@ pub(crate) struct Coordinator {
     clock: Instant,
     timer: IterationTimer,
     handover: HandoverState,
+    departures: Departures,
     /// Order for the next check.
     pub(crate) next: SentOrder,
-    /// Plan of the resize that was ordered.
-    plan: Option<ResizePlan>,
-    /// Iteration at which the present resize was ordered.
-    pub(crate) ordered_at: u64,
+    /// Resize that was ordered.
+    pub(crate) ordered: OrderedResize,
     /// Tuning point of the size: what tools see and request.
     stretch: Stretch,
 }
@@ -118,9 +121,9 @@ impl Coordinator {
             clock: Instant::now(),
             timer: IterationTimer::default(),
             handover,
+            departures: Departures::default(),
             next: SentOrder::new(ResizeAction::GoOn, 0, options.check_every.unwrap_or(1)),
-            plan: None,
-            ordered_at: 0,
+            ordered: OrderedResize::default(),
             stretch: Stretch::default(),
         };
         coordinator.control = coordinator.open_control(ranks)?;
@@ -139,7 +142,7 @@ impl Coordinator {
 
     /// Takes the plan of the resize that was ordered.
     pub(crate) fn take_plan(&mut self) -> Option<ResizePlan> {
-        self.plan.take()
+        self.ordered.plan.take()
     }
 
     /// Records of all resizes so far.
@@ -156,14 +159,16 @@ impl Coordinator {
             self.advisor.saw(ranks.size(), seconds, n_iterations);
             self.note_seconds(ranks.size(), seconds, n_iterations);
         }
-        if self.protocol.active.is_none() {
-            self.begin_wanted(input, ranks, now_s);
-            if self.options.is_explaining
-                && let Some(why) = self.advisor.news()
-            {
-                let (iteration, size) = (input.iteration, ranks.size());
-                record::say(&format!("iteration {iteration}: kept {size} ranks: {why}"));
+        let departure = self.departure(&input.asked, ranks);
+        let given_way = departure.as_ref().and_then(|_| self.protocol.give_way(now_s));
+        given_way.into_iter().for_each(|end| self.conclude(end, input.iteration, ranks));
+        match departure.filter(|_| self.protocol.active.is_none()) {
+            Some(departure) => {
+                let (resize, origin) = departure.into_resize(ranks.size(), input.iteration);
+                self.protocol.begin(resize, origin, now_s);
             }
+            None if self.protocol.active.is_none() => self.begin_wanted(input, ranks, now_s),
+            None => {}
         }
         if self.options.method.is_foreground {
             await_gone(self.watch.as_ref());
@@ -171,7 +176,7 @@ impl Coordinator {
         let phase_input = self.phase_input(input, ranks);
         let (action, ended) = self.protocol.advance(&phase_input, now_s);
         if action == ResizeAction::Start {
-            self.ordered_at = input.iteration;
+            self.ordered.at = input.iteration;
         }
         let is_late =
             ended.as_ref().is_some_and(|end| end.resize.outcome == ResizeOutcome::TimedOut);
@@ -214,7 +219,7 @@ impl Coordinator {
 
     /// Records the end of a resize, whatever its outcome.
     fn conclude(&mut self, attempt: ActiveResize, iteration: u64, ranks: &PresentRanks) {
-        let ActiveResize { mut resize, wish, .. } = attempt;
+        let ActiveResize { mut resize, wish, leavers, .. } = attempt;
         if let Some(path) =
             self.options.checkpoint.as_ref().filter(|_| resize.outcome != ResizeOutcome::Done)
         {
@@ -232,12 +237,13 @@ impl Coordinator {
             if let Some(Ok(host_requests)) = &mut self.host_requests {
                 host_requests.forget();
             }
-            self.plan = None;
+            self.ordered.plan = None;
         }
         if let Some(id) = wish {
             let (outcome, sentence) = (resize.outcome, resize.sentence.clone());
             self.handover.answered = Some(ResizeAnswer { id, outcome, sentence });
         }
+        self.departures.conclude(&resize, &leavers);
         self.watch = None;
         let decision_input = self.decision_input(iteration, ranks);
         self.advisor.learn(&resize, &decision_input);
@@ -290,6 +296,7 @@ impl Coordinator {
     /// Records that the new size is in force.
     pub(crate) fn switched(&mut self) {
         self.note(note_total);
+        self.departures.forget();
         self.protocol.switched(self.clock.elapsed().as_secs_f64());
         self.timer.restart();
         self.next = SentOrder::new(

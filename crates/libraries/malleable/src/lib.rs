@@ -58,6 +58,7 @@ mod decision;
 mod error;
 mod fault;
 mod launched_ranks;
+mod leave_signal;
 mod leaving;
 pub mod manager;
 pub mod moving;

@@ -17,6 +17,8 @@ pub use hosts::{Host, Hosts};
 pub(crate) use hosts::{LOOPBACK, is_same};
 pub use slurm::{Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
 
+use std::time::Duration;
+
 /// Source of places for ranks.
 pub trait Manager: Send {
     /// Requests places.
@@ -27,10 +29,23 @@ pub trait Manager: Send {
     fn withdraw(&mut self, ticket: Ticket);
     /// Reports that `n_ranks` ranks of a host have ended, whichever manager lent their places.
     fn give_back(&mut self, host: &str, n_ranks: u32);
+    /// Hosts that are lent for a time. Asked for often; learns of changes `margin` before a host is to be left.
+    fn leases(&mut self, _margin: Duration) -> Vec<Lease> {
+        Vec::new()
+    }
     /// Ids of jobs of the resource manager that were started to lend nodes.
     fn companions(&self) -> Vec<u64> {
         Vec::new()
     }
+}
+
+/// Host that is lent for a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Name of the host.
+    pub host: String,
+    /// Time left, if the program must leave the host within the margin that it has asked for, and goes on without it.
+    pub ends_in: Option<Duration>,
 }
 
 /// Request for places.

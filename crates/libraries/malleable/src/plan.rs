@@ -8,6 +8,7 @@ use mpi::Comm;
 use resize_api::{Spawn, Strategy};
 use resize_plan::{MovePlan, PairBytes, Partition, RowBytes, TargetProcess, stay};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Plan of one resize.
 ///
@@ -30,6 +31,15 @@ pub(crate) struct ResizePlan {
     pub(crate) method: Option<Method>,
     /// Longest time of each step, in ms.
     pub(crate) deadline_ms: u64,
+}
+
+/// Resize that was ordered.
+#[derive(Debug, Default)]
+pub(crate) struct OrderedResize {
+    /// Plan, until the ranks begin to carry it out.
+    pub(crate) plan: Option<ResizePlan>,
+    /// Iteration at which it was ordered.
+    pub(crate) at: u64,
 }
 
 /// Processes started together.
@@ -92,6 +102,20 @@ impl ResizePlan {
                 (stayed(n_sources, n_targets, &is_bound), Strategy::Merge)
             }
         }
+    }
+
+    /// Chooses the participants that become ranks when exactly `leavers` leave, of ranks with the ids of their worlds;
+    /// `None` where one of them was started together with a rank that stays.
+    pub(crate) fn seats_without(worlds: &[u64], leavers: &[u32]) -> Option<Vec<u32>> {
+        let n_sources = u32::try_from(worlds.len()).ok()?;
+        let is_bound = (0..n_sources).map(|rank| !leavers.contains(&rank)).collect::<Vec<_>>();
+        let of_those = |stays: bool| {
+            let ranks = worlds.iter().zip(&is_bound).filter(move |(_, bound)| **bound == stays);
+            ranks.map(|(world, _)| *world).collect::<BTreeSet<_>>()
+        };
+        let n_targets = u32::try_from(is_bound.iter().filter(|bound| **bound).count()).ok()?;
+        let is_possible = 0 < n_targets && of_those(true).is_disjoint(&of_those(false));
+        is_possible.then(|| stayed(n_sources, n_targets, &is_bound))
     }
 
     /// The communicator of all participants as a bridge.
@@ -252,6 +276,17 @@ mod tests {
         check(&[0, 0, 2, 3, 4], 1, Merge, (&[2], Merge));
         check(&[0, 0, 0], 2, Merge, (&[3, 4], Baseline));
         check(&[0, 1], 2, Baseline, (&[2, 3], Baseline));
+    }
+
+    #[test]
+    fn exactly_those_leave_who_have_to() {
+        let seats = ResizePlan::seats_without;
+        assert_eq!(seats(&[0, 0, 1, 2], &[2]), Some(vec![0, 1, 3]));
+        assert_eq!(seats(&[0, 0, 1, 2], &[2, 3]), Some(vec![0, 1]));
+        assert_eq!(seats(&[0, 1, 2], &[0]), Some(vec![1, 2]));
+        assert_eq!(seats(&[0, 1, 1, 2], &[1, 2]), Some(vec![0, 3]));
+        assert_eq!(seats(&[0, 1, 1, 2], &[1]), None);
+        assert_eq!(seats(&[0, 1], &[0, 1]), None);
     }
 
     fn plan(n_sources: u32, targets: &[u32]) -> ResizePlan {

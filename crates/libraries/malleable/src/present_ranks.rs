@@ -1,8 +1,11 @@
 //! The ranks that compute at present.
 
+use crate::leave_signal;
+use crate::tags::Tag;
 use bytemuck::{Pod, Zeroable};
 use mpi::{Comm, Mpi, MpiError};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Largest length of a host name, in bytes.
 const HOST_BYTES: usize = 64;
@@ -76,6 +79,16 @@ impl PresentRanks {
     /// Broadcasts the text of rank 0; the text of other ranks is ignored. All ranks call it.
     pub(crate) fn tell(&self, text: String) -> Result<String, MpiError> {
         tell(&self.comm, text)
+    }
+
+    /// On rank 0, takes the wishes of ranks that have to leave, its own among them.
+    pub(crate) fn leave_wishes(&self) -> Result<Vec<u32>, MpiError> {
+        let mut wishes = if leave_signal::take_wish() { vec![0] } else { Vec::new() };
+        let tag = Some(Tag::LeaveWish.number());
+        while let Some((message, _)) = self.backstage.take::<u8>(None, tag, Duration::ZERO)? {
+            wishes.push(message.from);
+        }
+        Ok(wishes)
     }
 
     /// Frees the communicators, together with the other ranks. One that a thread still uses is kept.

@@ -26,10 +26,24 @@ pub(crate) struct ActiveResize {
     pub(crate) wish: Option<u64>,
     /// Hosts on which ranks are to start, if requested.
     pub(crate) hosts: Vec<String>,
+    /// Ranks that have to leave; any may if empty.
+    #[serde(default)]
+    pub(crate) leavers: Vec<u32>,
     /// Whether constant data move while the program computes.
     pub(crate) is_overlapping: bool,
     /// Record of the resize, as far as it is known.
     pub(crate) resize: Resize,
+}
+
+/// Origin of a resize, and its wishes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Id of the resize request, if its sender waits for an answer.
+    pub(crate) wish: Option<u64>,
+    /// Hosts on which ranks are to start, if requested.
+    pub(crate) hosts: Vec<String>,
+    /// Ranks that have to leave; any may if empty.
+    pub(crate) leavers: Vec<u32>,
 }
 
 /// Observations of rank 0 in the present phase.
@@ -89,15 +103,20 @@ impl Protocol {
     }
 
     /// Begins a resize; none may be under way.
-    pub(crate) fn begin(
-        &mut self,
-        resize: Resize,
-        wish: Option<u64>,
-        hosts: Vec<String>,
-        now_s: f64,
-    ) {
+    pub(crate) fn begin(&mut self, resize: Resize, origin: Origin, now_s: f64) {
+        let Origin { wish, hosts, leavers } = origin;
         let (phase, since_s, is_overlapping) = (ResizeState::Deciding, now_s, false);
-        self.active = Some(ActiveResize { phase, since_s, wish, hosts, is_overlapping, resize });
+        self.active =
+            Some(ActiveResize { phase, since_s, wish, hosts, leavers, is_overlapping, resize });
+    }
+
+    /// Ends a resize that has not been decided, in favor of ranks that have to leave.
+    pub(crate) fn give_way(&mut self, now_s: f64) -> Option<ActiveResize> {
+        let mut active = self.active.take_if(|active| active.phase == ResizeState::Deciding)?;
+        active.note_time(now_s);
+        active.resize.outcome = ResizeOutcome::Refused;
+        "other ranks have to leave first".clone_into(&mut active.resize.sentence);
+        Some(active)
     }
 
     /// Phase of the present resize.
@@ -257,7 +276,7 @@ mod tests {
     fn begun(is_overlapping: bool) -> Protocol {
         let mut protocol = Protocol::new(10.0, 100.0);
         let resize = Resize { from: 4, to: 8, ..Resize::default() };
-        protocol.begin(resize, Some(1), Vec::new(), 0.0);
+        protocol.begin(resize, Origin { wish: Some(1), ..Origin::default() }, 0.0);
         protocol.active.as_mut().unwrap().is_overlapping = is_overlapping;
         protocol
     }
@@ -328,6 +347,18 @@ mod tests {
         assert_eq!((resize.seconds.spawn, resize.seconds.constant), (2.0, 5.0));
         assert_eq!(protocol.break_off(9.0), None);
         assert_eq!(begun(true).break_off(1.0).unwrap().resize.outcome, ResizeOutcome::Refused);
+    }
+
+    #[test]
+    fn only_what_is_undecided_gives_way() {
+        let mut protocol = begun(true);
+        let resize = protocol.give_way(1.0).unwrap().resize;
+        assert_eq!((resize.outcome, resize.seconds.decide), (ResizeOutcome::Refused, 1.0));
+        assert_eq!(protocol.phase(), ResizeState::Idle);
+        let mut protocol = begun(true);
+        protocol.advance(&allowed(), 1.0);
+        assert_eq!(protocol.give_way(2.0), None);
+        assert_eq!(protocol.phase(), ResizeState::Spawning);
     }
 
     #[track_caller]

@@ -13,6 +13,7 @@ use crate::coordinator::{CheckInput, Coordinator};
 use crate::data::State;
 use crate::error::Error;
 use crate::launched_ranks::LaunchedRanks;
+use crate::leave_signal;
 use crate::options::Options;
 use crate::order::SentOrder;
 use crate::present_ranks::{Member, PresentRanks};
@@ -106,7 +107,13 @@ impl Malleable {
     pub fn begin(options: Options) -> Result<Self, Error> {
         options.problem.clone().map_or(Ok(()), Err)?;
         let mut parent_watch = RepeatedCheck::NONE;
-        let watch = || parent_watch = watch_parent();
+        let is_launched = started_by().is_none() && companion::address().is_none();
+        let watch = || {
+            parent_watch = watch_parent();
+            if !is_launched {
+                leave_signal::heed();
+            }
+        };
         let mpi = Mpi::init_dynamic(nodes_of(&options), watch)?;
         mpi.abort_on_panic()?;
         if let Some(parent) = mpi.take_parent()? {
@@ -274,13 +281,19 @@ impl Malleable {
         Ok(Step::Continue)
     }
 
-    /// On rank 0, sends the next order.
+    /// On rank 0, sends the next order; other ranks tell it if they have to leave.
     fn give_order(&mut self) -> Result<(), Error> {
-        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        let Some(coordinator) = &mut self.coordinator else {
+            if leave_signal::take_wish() {
+                self.ranks.backstage.send::<u8>(&[], 0, Tag::LeaveWish.number())?;
+            }
+            return Ok(());
+        };
         let worlds = self.ranks.worlds();
         let sleeping = self.launched.as_ref().map(|launched| launched.sleeping(&worlds));
         let (iteration, obstacle) = (self.iteration, self.obstacle.clone());
         let mut input = CheckInput { iteration, obstacle, sleeping, ..CheckInput::default() };
+        input.asked = self.ranks.leave_wishes()?;
         match &mut self.phase {
             RankPhase::Preparing(preparing) => {
                 (input.is_spawned, input.joined) = (preparing.is_spawned(), preparing.seen());

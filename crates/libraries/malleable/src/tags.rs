@@ -31,6 +31,8 @@ pub(crate) enum Tag {
     Feed,
     /// A piece of a checkpoint.
     Piece,
+    /// A rank has been asked to end, and wishes to leave.
+    LeaveWish,
     /// One rank is done, and all are.
     Done,
     AllDone,

@@ -6,10 +6,10 @@
 //! malleable programs. Each run is compared with the best fixed size, which somebody would have to know beforehand, under
 //! the same load, and with the best of those that one would try: the smallest, the first and the largest.
 
-mod program;
+mod case;
 
-use program::Program;
-pub use program::{Curve, SizesCase};
+use case::SizesRun;
+pub use case::{Shape, SizesCase};
 use resize_plan::payoff::{CostFactors, Sizing, SizingInput};
 
 /// Kind of a run, by which results are grouped.
@@ -96,7 +96,7 @@ pub fn run(case: &SizesCase) -> Vec<SizesResult> {
 
 /// Runs a program that chooses its size; returns its time in seconds, and how often it changed.
 fn chosen(case: &SizesCase, is_end_known: bool) -> (f64, u32) {
-    let mut program = Program::new(case);
+    let mut program = SizesRun::new(case);
     let mut sizing = Sizing::default();
     let candidates: Vec<u32> = (case.range.0..=case.range.1).collect();
     let change = |from: u32, to: u32| CostFactors {

@@ -1,7 +1,8 @@
 //! Runs a launcher as its parent, and starts it again when its program has died, with the hosts that are left.
 //!
 //! # Invariants
-//! - Signals that ask to end are passed on, and nothing is started after one.
+//! - Signals that ask to end are passed on, and nothing is started after one. Signals with a meaning of the user's are passed
+//!   on as well.
 //! - Every restart, and every host and rank that is left out, is said in a line.
 //! - The number of restarts is bounded, and a program that dies twice at the same checkpoint stays dead.
 
@@ -11,7 +12,7 @@ use super::progress::Progress;
 use super::trial;
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
@@ -27,6 +28,10 @@ use user_io::exit::{BadOption, Failure};
 
 /// Variable with options of malleable programs, which they read first.
 const OPTIONS: &str = "SINTONIA_MALLEABLE";
+/// Signals that ask to end.
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Signals that are passed on without another effect here; launchers pass them on to their ranks.
+const PASSED_ON: [i32; 2] = [SIGUSR1, SIGUSR2];
 /// Time between two looks for signals while nothing runs.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -54,7 +59,7 @@ pub(super) fn run(
             "`--restart` needs a program that writes checkpoints; give the program `--checkpoint FILE`",
         )
     })?;
-    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+    let heeded = ENDING.into_iter().chain(PASSED_ON).filter(|signal| !is_ignored(*signal));
     let signals = SignalsInfo::<WithOrigin>::new(heeded.chain([SIGCHLD]));
     let signals = signals.context("cannot install a signal handler")?;
     let policy = RestartPolicy::new(n_max, FIRST_WAIT);
@@ -163,7 +168,7 @@ impl Restarts {
                 return Ok(status);
             }
             for origin in self.signals.wait().filter(|origin| origin.signal != SIGCHLD) {
-                self.asked = Some(origin.signal);
+                self.asked = self.asked.or_else(|| ending(origin.signal));
                 let signal =
                     Signal::from_named_raw(origin.signal).filter(|_| is_for_us_alone(&origin));
                 // The command may just have ended.
@@ -178,9 +183,14 @@ impl Restarts {
         while self.asked.is_none() && Instant::now() < until {
             std::thread::sleep(LOOK);
             let asked = self.signals.pending().map(|origin| origin.signal);
-            self.asked = asked.filter(|signal| *signal != SIGCHLD).last();
+            self.asked = asked.filter_map(ending).last();
         }
     }
+}
+
+/// The signal, if it asks to end.
+fn ending(signal: i32) -> Option<i32> {
+    ENDING.contains(&signal).then_some(signal)
 }
 
 /// Returns whether a process sent the signal to this process alone: the terminal sends signals to the launcher as well,
@@ -249,7 +259,7 @@ mod tests {
             variables: vec![("A", "7".to_owned())],
             progress: Progress { checkpoint },
             policy: RestartPolicy::new(n_max, Duration::ZERO),
-            signals: SignalsInfo::new([SIGTERM, SIGCHLD]).expect("signals can be caught"),
+            signals: SignalsInfo::new([SIGTERM, SIGUSR1, SIGCHLD]).expect("signals can be caught"),
             asked: None,
         };
         restarts.run().expect("it runs")
@@ -289,6 +299,13 @@ mod tests {
     fn a_signal_is_passed_on_and_ends_all() {
         let script = r#"echo run >> "$0.runs"; trap 'exit 9' TERM; kill -TERM $PPID; for i in $(seq 1000); do sleep 0.01; done; exit 1"#;
         check(script, 10, (9, 1));
+    }
+
+    /// Regression: `sintonia malleable --restart` ended by `SIGUSR1`, and left the launcher behind.
+    #[test]
+    fn a_signal_of_the_user_is_passed_on_and_ends_nothing() {
+        let script = r#"echo run >> "$0.runs"; trap 'exit 9' USR1; kill -USR1 $PPID; for i in $(seq 1000); do sleep 0.01; done; exit 1"#;
+        check(script, 10, (9, 2));
     }
 
     #[test]

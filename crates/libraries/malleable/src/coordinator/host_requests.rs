@@ -2,13 +2,14 @@
 
 use crate::causes::with_causes;
 use crate::manager::{
-    GrantedHost, HostFile, Launcher, Manager, PlaceRequest, Reply, Slurm, SlurmJob, StartMethod,
-    Ticket,
+    GrantedHost, HostFile, Launcher, Lease, Manager, PlaceRequest, Reply, Slurm, SlurmJob,
+    StartMethod, Ticket,
 };
 use crate::options::{ManagerKind, Options, Placement};
 use crate::plan::HostSlots;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 /// Manager, and the requests to it.
 pub(crate) struct HostRequests {
@@ -84,6 +85,11 @@ impl HostRequests {
     /// Returns the places of ranks that have ended.
     pub(crate) fn give_back(&mut self, hosts: &[String]) {
         hosts.iter().for_each(|host| self.manager.give_back(host, 1));
+    }
+
+    /// Hosts that are lent for a time, with the time left on those that are to be left within `margin`.
+    pub(crate) fn leases(&mut self, margin: Duration) -> Vec<Lease> {
+        self.manager.leases(margin)
     }
 
     pub(crate) fn companions(&self) -> Vec<u64> {

@@ -7,6 +7,8 @@ use crate::moving::Method;
 use crate::options::{Placement, Redistribution};
 use crate::plan::{self, ResizePlan};
 use crate::present_ranks::PresentRanks;
+use crate::protocol::Origin;
+use crate::record;
 use resize_api::{ModelDecision, Resize, ResizeOutcome, Spawn, Started, Strategy};
 
 /// Hint for Open MPI 5, whose launcher loses addresses of processes on other hosts than their parent's
@@ -25,7 +27,15 @@ struct Wanted {
 impl Coordinator {
     /// Begins the resize that is wanted, if one is.
     pub(super) fn begin_wanted(&mut self, input: &CheckInput, ranks: &PresentRanks, now_s: f64) {
-        let Some(wanted) = self.wanted(input, ranks) else { return };
+        let Some(wanted) = self.wanted(input, ranks) else {
+            if self.options.is_explaining
+                && let Some(why) = self.advisor.news()
+            {
+                let (iteration, size) = (input.iteration, ranks.size());
+                record::say(&format!("iteration {iteration}: kept {size} ranks: {why}"));
+            }
+            return;
+        };
         let Wanted { size, reason, request_id, hosts, decision } = wanted;
         let from = ranks.size();
         if size == from {
@@ -38,17 +48,19 @@ impl Coordinator {
         }
         let spawn = self.spawn();
         let iteration = input.iteration;
-        let began_s = crate::record::now_s();
+        let began_s = record::now_s();
         let known = Resize { began_s, iteration, reason, spawn, decision, ..Resize::default() };
         let resize = Resize { from, to: size, ..known };
-        self.protocol.begin(resize, request_id, hosts, now_s);
+        let origin = Origin { wish: request_id, hosts, ..Origin::default() };
+        self.protocol.begin(resize, origin, now_s);
     }
 
     fn wanted(&mut self, input: &CheckInput, ranks: &PresentRanks) -> Option<Wanted> {
         let request = self.control.as_ref().and_then(|control| control.take_request());
         let decision_input = self.decision_input(input.iteration, ranks);
         if let Some(request) = request {
-            self.follow();
+            self.handover.is_led = true;
+            self.advisor.follow();
             let advice = self.advisor.weigh(&decision_input, request.size);
             return Some(Wanted {
                 size: request.size,
@@ -59,7 +71,8 @@ impl Coordinator {
             });
         }
         let (size, reason, decision) = if let Some(size) = self.stretch.take_requested() {
-            self.follow();
+            self.handover.is_led = true;
+            self.advisor.follow();
             // Tools only know the largest range of any program.
             (size.clamp(self.handover.sizes.0, self.handover.sizes.1), "tunlet", None)
         } else if let Some(size) = self.scheduled(input.iteration) {
@@ -73,16 +86,10 @@ impl Coordinator {
                 (None, None) => u32::MAX,
             };
             let advice = self.advisor.advice(&decision_input, n_possible)?;
-            (advice.size, crate::record::BY_MODEL, Some(advice.decision))
+            (advice.size, record::BY_MODEL, Some(advice.decision))
         };
         let (reason, hosts) = (reason.to_owned(), Vec::new());
         Some(Wanted { size, reason, request_id: None, hosts, decision })
-    }
-
-    /// Leaves the choice of the size to others, unless the program was asked to choose.
-    fn follow(&mut self) {
-        self.handover.is_led = true;
-        self.advisor.follow();
     }
 
     /// Skips the schedule before this iteration, at which the program continues; the last of the skipped sizes applies.
@@ -120,13 +127,19 @@ impl Coordinator {
             return None;
         }
         let (size, hosts) = (attempt.resize.to, attempt.hosts.clone());
+        let leavers = attempt.leavers.clone();
         let (min, max) = self.handover.sizes;
         if size < min || max < size {
             return Some(Err(format!("the program runs on {min} to {max} ranks")));
         }
         let hosts_present = ranks.hosts();
         let there = (&*ranks.worlds(), &*hosts_present);
-        let (targets, strategy) = ResizePlan::seats(there, size, self.options.method.strategy);
+        let wanted = self.options.method.strategy;
+        let without = (!leavers.is_empty()).then(|| ResizePlan::seats_without(there.0, &leavers));
+        let (targets, strategy) = match without.flatten() {
+            Some(targets) => (targets, Strategy::Merge),
+            None => ResizePlan::seats(there, size, wanted),
+        };
         let deadline_ms = u64::try_from(self.options.deadline.as_millis()).unwrap_or(u64::MAX);
         let n_sources = ranks.size();
         let mut plan = ResizePlan { n_sources, targets, deadline_ms, ..ResizePlan::default() };
@@ -222,7 +235,8 @@ impl Coordinator {
         if let Some(attempt) = &mut self.protocol.active {
             attempt.is_overlapping = plan.method != Some(Method::Sync);
         }
-        let is_forced = strategy != self.options.method.strategy;
+        let is_forced =
+            strategy == Strategy::Baseline && self.options.method.strategy == Strategy::Merge;
         self.note(|resize| {
             resize.strategy = strategy;
             if is_forced {
@@ -231,6 +245,6 @@ impl Coordinator {
                 );
             }
         });
-        self.plan = Some(plan);
+        self.ordered.plan = Some(plan);
     }
 }

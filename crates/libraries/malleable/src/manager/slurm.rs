@@ -8,14 +8,20 @@
 //! - Slurm may be away for a while: ending jobs is retried.
 
 mod commands;
+mod limits;
+mod queue;
 mod thread;
 
 use super::hosts::is_same;
-use super::{GrantedHost, Host, Hosts, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets};
+use super::{
+    GrantedHost, Host, Hosts, Lease, Manager, PlaceRequest, Reply, StartMethod, Ticket, Tickets,
+};
+use limits::{KnownLimits, Lent};
+use queue::RealQueue;
 use resize_plan::Placement;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use thread::{Lent, RealQueue, SlurmHandle, SlurmOrder};
+use thread::{SlurmHandle, SlurmOrder};
 
 /// Launcher that starts ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +119,7 @@ pub struct Slurm {
     hosts: Hosts,
     /// Node and job of each companion that has ranks.
     lent: Vec<Lent>,
+    limits: KnownLimits,
     /// Number of ranks on hosts that are not known yet.
     elsewhere: BTreeMap<String, u32>,
     requests: BTreeMap<Ticket, Asked>,
@@ -159,8 +166,18 @@ impl Slurm {
         }
         let queue = RealQueue { job: job.job, slots_per_node: job.slots_per_node };
         let thread = SlurmHandle::start(queue, elsewhere.keys().cloned().collect());
-        let (lent, requests, tickets) = (Vec::new(), BTreeMap::new(), Tickets::default());
-        Ok(Self { job, launcher, hosts, lent, elsewhere, requests, tickets, patience, thread })
+        Ok(Self {
+            job,
+            launcher,
+            hosts,
+            lent: Vec::new(),
+            limits: KnownLimits::default(),
+            elsewhere,
+            requests: BTreeMap::new(),
+            tickets: Tickets::default(),
+            patience,
+            thread,
+        })
     }
 
     /// Takes over the companions of an earlier rank 0.
@@ -173,7 +190,7 @@ impl Slurm {
     }
 
     fn add(&mut self, lent: Lent, n_busy: u32) {
-        let Lent { job, node } = &lent;
+        let Lent { job, node, .. } = &lent;
         let start_method = match self.launcher {
             Launcher::OpenMpi => StartMethod::Through(commands::step(*job, node, &self.job)),
             Launcher::Mpich => StartMethod::Named,
@@ -259,6 +276,23 @@ impl Manager for Slurm {
         }
         self.hosts.free(host, n_ranks);
         self.return_unused();
+    }
+
+    fn leases(&mut self, margin: Duration) -> Vec<Lease> {
+        self.adopt();
+        let now = Instant::now();
+        let by = now + margin;
+        if let Some(limits) = self.thread.limits() {
+            self.limits.hear(&limits, &mut self.lent, by);
+        }
+        if self.limits.take_question(&self.lent, by) {
+            self.thread.order(SlurmOrder::AskLimits);
+        }
+        let lease = |lent: &Lent| {
+            let ends_in = self.limits.ends_in(lent, now);
+            Lease { host: lent.node.clone(), ends_in }
+        };
+        self.lent.iter().map(lease).collect()
     }
 
     fn companions(&self) -> Vec<u64> {

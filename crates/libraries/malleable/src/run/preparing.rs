@@ -5,6 +5,7 @@ use super::{Malleable, RankPhase};
 use crate::coordinator::Coordinator;
 use crate::data::{Data, State};
 use crate::error::Error;
+use crate::leave_signal;
 use crate::probing;
 use crate::ready::Prepared;
 use crate::spawn::{self, Preparation};
@@ -136,12 +137,14 @@ impl Malleable {
             self.coordinator.iter_mut().for_each(Coordinator::interrupt);
         }
         self.phase = RankPhase::Preparing(preparing);
+        leave_signal::note_resize(true);
         Ok(())
     }
 
     /// Gives up the preparation or its result; `is_stuck` if a rank may never return from the library.
     pub(super) fn give_up(&mut self, is_stuck: bool) -> Result<(), Error> {
         self.is_stuck |= is_stuck;
+        leave_signal::note_resize(false);
         if is_stuck {
             self.obstacle = Some(STUCK.to_owned());
             self.mpi.kill_at_exit(self.mark.clone());

@@ -7,6 +7,7 @@ use crate::coordinator::{Coordinator, HandoverState};
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::fault::{self, FaultPoint};
+use crate::leave_signal;
 use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
 use crate::present_ranks::{Member, PresentRanks};
@@ -165,7 +166,7 @@ impl Malleable {
             .leavers()
             .filter_map(|rank| self.ranks.members.get(rank as usize).map(Member::host));
         coordinator.note_left(hosts.collect());
-        let meanwhile = self.iteration.saturating_sub(coordinator.ordered_at);
+        let meanwhile = self.iteration.saturating_sub(coordinator.ordered.at);
         coordinator.note(|resize| {
             resize.iteration = self.iteration;
             resize.iterations_meanwhile = meanwhile;
@@ -212,6 +213,7 @@ impl Malleable {
         former.map_or(Ok(()), PresentRanks::free)?;
         bridge.free()?;
         self.until_look = None;
+        leave_signal::note_resize(false);
         Ok(())
     }
 

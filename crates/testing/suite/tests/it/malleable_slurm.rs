@@ -202,6 +202,31 @@ fn open_mpi_grows_by_a_companion_and_gives_its_node_back() {
     check_by_hand(Library::OpenMpi5);
 }
 
+/// Slurm sends `SIGTERM` to ranks whose node it is going to take: after `scancel`, before a preemption, and at a time limit.
+/// Here it sends the signal alone, so that the test does not depend on how long it then waits.
+#[track_caller]
+fn check_taken_away(library: Library) {
+    let rod = Rod::new(library, 2);
+    rod.check_resized(rod.start_resize(4), 4);
+    rod.slurm.ask("scancel", &["--signal=TERM", &format!("--name=sintonia-{}", rod.job)]);
+    rod.wait_for("it has left the node", |status| status["size"] == 2);
+    rod.wait_for_idle(1);
+    rod.check_going_on();
+    let said = rod.slurm.output(rod.job);
+    assert!(said.contains("`snt-n2` has to be left (`SIGTERM`): 4 ranks become 2"), "{said}");
+    rod.end(2);
+}
+
+#[test]
+fn mpich_leaves_a_node_that_is_taken_away() {
+    check_taken_away(Library::Mpich5);
+}
+
+#[test]
+fn open_mpi_leaves_a_node_that_is_taken_away() {
+    check_taken_away(Library::OpenMpi5);
+}
+
 #[test]
 fn the_policy_makes_room_and_grows_again() {
     let rod = Rod::new(Library::Mpich5, 2);

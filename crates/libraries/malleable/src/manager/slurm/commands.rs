@@ -38,6 +38,8 @@ pub(super) struct Queued {
     pub(super) reason: String,
     /// Node of the job, once it runs.
     pub(super) node: String,
+    /// Time until the limit of the job; `None` without one.
+    pub(super) left: Option<Duration>,
 }
 
 /// Job name of companions, by which a launcher finds them.
@@ -78,15 +80,34 @@ fn holding(of_job: u64) -> String {
 /// Returns all companions of a job that wait, run or end.
 pub(super) fn companions(of_job: u64) -> Result<Vec<Queued>, CommandError> {
     let name = format!("--name={}", companion_name(of_job));
-    let said = run("squeue", &["--noheader".to_owned(), name, "--format=%A|%T|%r|%N".to_owned()])?;
+    let said =
+        run("squeue", &["--noheader".to_owned(), name, "--format=%A|%T|%r|%N|%L".to_owned()])?;
     said.lines().map(|line| queued(line).ok_or_else(|| not_understood("squeue", line))).collect()
+}
+
+/// Returns the time until the limit of a job; `None` without one.
+pub(super) fn time_left(of_job: u64) -> Result<Option<Duration>, CommandError> {
+    let job = format!("--jobs={of_job}");
+    let said = run("squeue", &["--noheader".to_owned(), job, "--format=%L".to_owned()])?;
+    Ok(duration(said.trim()))
 }
 
 fn queued(line: &str) -> Option<Queued> {
     let mut fields = line.trim().split('|').map(str::to_owned);
     let mut next = || fields.next();
     let (job, state, reason, node) = (next()?.parse().ok()?, next()?, next()?, next()?);
-    Some(Queued { job, state, reason, node })
+    let left = duration(&next()?);
+    Some(Queued { job, state, reason, node, left })
+}
+
+/// Time as Slurm writes it: `2-03:04:05`, `3:04:05` or `4:05`; `None` for words such as `UNLIMITED`.
+fn duration(text: &str) -> Option<Duration> {
+    let (days, clock) = text.split_once('-').unwrap_or(("0", text));
+    let units =
+        clock.split(':').map(|unit| unit.parse::<u64>().ok()).collect::<Option<Vec<_>>>()?;
+    let in_day = units.into_iter().fold(0, |seconds: u64, unit| 60 * seconds + unit);
+    let days = days.parse::<u64>().ok()?;
+    Some(Duration::from_secs(days.checked_mul(86_400)?.checked_add(in_day)?))
 }
 
 /// Ends jobs; jobs that are already gone are not an error.
@@ -211,18 +232,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, expected: Option<(u64, &str, &str, &str)>) {
+    fn check(line: &str, expected: Option<(u64, &str, &str, &str, Option<u64>)>) {
         let found = queued(line);
-        let found = found
-            .as_ref()
-            .map(|job| (job.job, job.state.as_str(), job.reason.as_str(), job.node.as_str()));
+        let found = found.as_ref().map(|Queued { job, state, reason, node, left }| {
+            (*job, &**state, &**reason, &**node, left.map(|left| left.as_secs()))
+        });
         assert_eq!(found, expected);
     }
 
     #[test]
     fn lines_of_the_queue_are_read() {
-        check("33|PENDING|Resources|", Some((33, "PENDING", "Resources", "")));
-        check("34|RUNNING|None|n2\n", Some((34, "RUNNING", "None", "n2")));
+        check("33|PENDING|Resources||1:00", Some((33, "PENDING", "Resources", "", Some(60))));
+        check("34|RUNNING|None|n2|UNLIMITED\n", Some((34, "RUNNING", "None", "n2", None)));
+        check("35|RUNNING|None|n2|2:00:01", Some((35, "RUNNING", "None", "n2", Some(7201))));
+        check("36|RUNNING|None|n2|1-00:00:30", Some((36, "RUNNING", "None", "n2", Some(86_430))));
         check("slurm_load_jobs error", None);
         check("", None);
     }

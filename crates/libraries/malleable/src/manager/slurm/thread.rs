@@ -5,7 +5,9 @@
 
 use super::super::Ticket;
 use super::super::hosts::is_same;
-use super::commands::{self, CommandError, Queued};
+use super::commands::{CommandError, Queued};
+use super::limits::{Lent, TimeLimits};
+use super::queue::SlurmQueue;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,13 +22,6 @@ const NO_NODE: Duration = Duration::from_secs(3);
 /// Time after which a failed action is retried.
 const RETRY_EVERY: Duration = Duration::from_secs(2);
 
-/// Node, and the companion that holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lent {
-    pub(super) job: u64,
-    pub(super) node: String,
-}
-
 /// Order to the thread.
 #[derive(Debug)]
 pub(super) enum SlurmOrder {
@@ -34,38 +29,10 @@ pub(super) enum SlurmOrder {
     Borrow { ticket: Ticket, n_nodes: u32, hosts: Vec<String>, until: Instant },
     /// Withdraw the request.
     Forget(Ticket),
+    /// Ask for the time limits.
+    AskLimits,
     /// End these companions.
     Return(Vec<u64>),
-}
-
-/// Queue of Slurm.
-pub(super) trait SlurmQueue: Send + 'static {
-    fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError>;
-    fn companions(&mut self) -> Result<Vec<Queued>, CommandError>;
-    fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError>;
-}
-
-/// Queue behind Slurm's commands.
-#[derive(Debug)]
-pub(super) struct RealQueue {
-    /// Id of the job to which the companions belong.
-    pub(super) job: u64,
-    /// Number of ranks per node.
-    pub(super) slots_per_node: u32,
-}
-
-impl SlurmQueue for RealQueue {
-    fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError> {
-        commands::submit(self.job, self.slots_per_node, hosts)
-    }
-
-    fn companions(&mut self) -> Result<Vec<Queued>, CommandError> {
-        commands::companions(self.job)
-    }
-
-    fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError> {
-        commands::cancel(jobs)
-    }
 }
 
 /// State shared by the thread and the program.
@@ -75,6 +42,8 @@ struct SharedState {
     waiting: String,
     /// Companions of an earlier rank 0, with ranks.
     adopted: Vec<Lent>,
+    /// Reply to [`SlurmOrder::AskLimits`].
+    limits: Option<TimeLimits>,
 }
 
 /// The program's handle of the thread.
@@ -98,6 +67,7 @@ impl SlurmHandle {
             loans: BTreeMap::new(),
             returns: vec![],
             occupied: Some(occupied),
+            has_to_ask: false,
             rest_until: None,
         };
         let thread = std::thread::Builder::new().name("sintonia-slurm".to_owned());
@@ -123,6 +93,11 @@ impl SlurmHandle {
     /// Takes the adopted companions.
     pub(super) fn adopted(&self) -> Vec<Lent> {
         std::mem::take(&mut lock(&self.shared).adopted)
+    }
+
+    /// Takes the time limits that were asked for, once they are known.
+    pub(super) fn limits(&self) -> Option<TimeLimits> {
+        lock(&self.shared).limits.take()
     }
 
     /// Reason for waiting.
@@ -157,6 +132,8 @@ struct SlurmThread<Q> {
     returns: Vec<u64>,
     /// Hosts that had ranks at the start, until their companions are adopted.
     occupied: Option<Vec<String>>,
+    /// Whether time limits are asked for.
+    has_to_ask: bool,
     rest_until: Option<Instant>,
 }
 
@@ -164,9 +141,7 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
     fn work(&mut self, orders: &Receiver<SlurmOrder>) {
         self.check_queue();
         loop {
-            let is_busy =
-                !self.loans.is_empty() || !self.returns.is_empty() || self.occupied.is_some();
-            let order = match is_busy {
+            let order = match self.is_busy() {
                 true => orders.recv_timeout(LOOK_EVERY),
                 false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
@@ -187,6 +162,13 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
         self.end_returned();
     }
 
+    fn is_busy(&self) -> bool {
+        !self.loans.is_empty()
+            || !self.returns.is_empty()
+            || self.occupied.is_some()
+            || self.has_to_ask
+    }
+
     fn take(&mut self, order: SlurmOrder) {
         match order {
             SlurmOrder::Borrow { ticket, n_nodes, hosts, until } => {
@@ -200,6 +182,7 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
                 self.returns.extend(answer.into_iter().flatten().flatten().map(|lent| lent.job));
             }
             SlurmOrder::Return(jobs) => self.returns.extend(jobs),
+            SlurmOrder::AskLimits => self.has_to_ask = true,
         }
     }
 
@@ -216,7 +199,8 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
             return self.rest(&error);
         }
         self.end_returned();
-        if let Err(error) = self.submit_missing().and_then(|()| self.collect()) {
+        let asked = self.ask_limits().and_then(|()| self.submit_missing());
+        if let Err(error) = asked.and_then(|()| self.collect()) {
             self.rest(&error);
         }
     }
@@ -224,14 +208,28 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
     /// Adopts companions from before the start if they have ranks, and ends the others.
     fn adopt(&mut self) -> Result<(), CommandError> {
         let Some(occupied) = &self.occupied else { return Ok(()) };
-        for Queued { job, node, .. } in self.queue.companions()? {
-            if occupied.iter().any(|host| is_same(host, &node)) {
-                lock(&self.shared).adopted.push(Lent { job, node });
+        for queued in self.queue.companions()? {
+            if occupied.iter().any(|host| is_same(host, &queued.node)) {
+                lock(&self.shared).adopted.push(lent(&queued));
             } else {
-                self.returns.push(job);
+                self.returns.push(queued.job);
             }
         }
         self.occupied = None;
+        Ok(())
+    }
+
+    /// Asks for the time limits, if they are wanted.
+    fn ask_limits(&mut self) -> Result<(), CommandError> {
+        if self.has_to_ask {
+            let companions = self.queue.companions()?;
+            let own = self.queue.own_time_left()?.map(|left| Instant::now() + left);
+            let limited =
+                companions.iter().map(lent).filter_map(|lent| Some((lent.job, lent.ends?)));
+            let limits = TimeLimits { own, companions: limited.collect() };
+            lock(&self.shared).limits = Some(limits);
+            self.has_to_ask = false;
+        }
         Ok(())
     }
 
@@ -267,8 +265,7 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
             let found = loan.jobs.iter().map(|job| queue.iter().find(|queued| queued.job == *job));
             let found = found.collect::<Vec<_>>();
             if found.iter().all(|job| job.is_some_and(|job| job.state == "RUNNING")) {
-                let lent = found.into_iter().flatten();
-                let lent = lent.map(|job| Lent { job: job.job, node: job.node.clone() }).collect();
+                let lent = found.into_iter().flatten().map(lent).collect();
                 lock(&self.shared).answers.insert(ticket, Ok(lent));
                 self.loans.remove(&ticket);
             } else if found.iter().any(Option::is_none) {
@@ -329,6 +326,12 @@ impl<Q: SlurmQueue> SlurmThread<Q> {
         self.rest_until = Some(Instant::now() + RETRY_EVERY);
         self.expire(&error.to_string());
     }
+}
+
+/// Node of a companion that runs.
+fn lent(queued: &Queued) -> Lent {
+    let ends = queued.left.map(|left| Instant::now() + left);
+    Lent { job: queued.job, node: queued.node.clone(), ends }
 }
 
 /// Returns whether Slurm has looked for a node and found none.

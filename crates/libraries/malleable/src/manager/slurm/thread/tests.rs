@@ -9,6 +9,9 @@ struct Fake {
     /// Ids of jobs that run; others wait.
     running: Vec<u64>,
     canceled: Vec<u64>,
+    /// Time until the limits of the companions and of the program's job, in seconds.
+    left_s: Option<u64>,
+    own_left_s: Option<u64>,
     /// Error with which all commands fail.
     away: Option<&'static str>,
 }
@@ -46,10 +49,16 @@ impl SlurmQueue for FakeQueue {
                 let (state, reason) =
                     if is_running { ("RUNNING", "None") } else { ("PENDING", "Resources") };
                 let node = if is_running { format!("n{job}") } else { String::new() };
-                Queued { job, state: state.into(), reason: reason.into(), node }
+                let left = fake.left_s.map(Duration::from_secs);
+                Queued { job, state: state.into(), reason: reason.into(), node, left }
             });
             queued.collect()
         }))
+    }
+
+    fn own_time_left(&mut self) -> Result<Option<Duration>, CommandError> {
+        self.failing()?;
+        Ok(self.with(|fake| fake.own_left_s.map(Duration::from_secs)))
     }
 
     fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError> {
@@ -69,6 +78,7 @@ fn slurm_thread() -> (FakeQueue, SlurmThread<FakeQueue>) {
         loans: BTreeMap::new(),
         returns: Vec::new(),
         occupied: None,
+        has_to_ask: false,
         rest_until: None,
     };
     (queue, slurm_thread)
@@ -173,9 +183,28 @@ fn companions_of_an_earlier_rank_0_are_adopted_or_ended() {
     slurm_thread.take(borrow(1, LONG));
     slurm_thread.check_queue();
     let adopted = lock(&slurm_thread.shared).adopted.clone();
-    assert_eq!(adopted, [Lent { job: 3, node: "n3".to_owned() }]);
+    assert_eq!(adopted, [Lent { job: 3, node: "n3".to_owned(), ends: None }]);
     assert_eq!(queue.with(|fake| fake.canceled.clone()), [1, 2]);
     assert_eq!(queue.with(|fake| fake.n_submitted), 4, "what is borrowed now is no stray");
+}
+
+#[test]
+fn limits_are_asked_for_once() {
+    let (queue, mut slurm_thread) = slurm_thread();
+    queue.with(|fake| (fake.n_submitted, fake.left_s, fake.own_left_s) = (2, Some(60), Some(90)));
+    slurm_thread.check_queue();
+    assert_eq!(lock(&slurm_thread.shared).limits, None);
+    queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
+    slurm_thread.take(SlurmOrder::AskLimits);
+    slurm_thread.check_queue();
+    assert!(slurm_thread.is_busy());
+    queue.with(|fake| fake.away = None);
+    slurm_thread.rest_until = None;
+    slurm_thread.check_queue();
+    let limits = lock(&slurm_thread.shared).limits.take().unwrap();
+    assert_eq!(limits.companions.keys().copied().collect::<Vec<_>>(), [1, 2]);
+    assert!(limits.own > limits.companions.values().copied().max());
+    assert!(!slurm_thread.is_busy());
 }
 
 #[test]

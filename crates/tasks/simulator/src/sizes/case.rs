@@ -4,7 +4,7 @@ use random::Random;
 
 /// Shape of the time of an iteration by the number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Curve {
+pub enum Shape {
     /// A serial part and a parallel one (Amdahl 1967).
     Amdahl,
     /// The same and a cost for each rank: a best size in between.
@@ -25,7 +25,7 @@ pub enum Curve {
     Flat,
 }
 
-impl Curve {
+impl Shape {
     /// All shapes.
     pub const ALL: [Self; 9] = [
         Self::Amdahl,
@@ -74,7 +74,7 @@ pub(super) struct Load {
 #[derive(Clone, Debug)]
 pub struct SizesCase {
     /// Shape of its curve.
-    pub curve: Curve,
+    pub curve: Shape,
     /// Smallest and largest size.
     pub range: (u32, u32),
     /// Size that it starts with.
@@ -104,7 +104,7 @@ impl SizesCase {
         let of = |low: f64, high: f64, random: &mut Random| low * (high / low).powf(random.share());
         let max = [4, 8, 8, 16, 16, 32, 64][random.below(7)];
         let min = if random.share() < 0.6 { 1 } else { max / 4 };
-        let curve = Curve::ALL[random.below(Curve::ALL.len())];
+        let curve = Shape::ALL[random.below(Shape::ALL.len())];
         let alone_s = of(0.02, 2.0, &mut random);
         let (serial, each) = (0.2 * random.share(), of(5e-4, 0.05, &mut random));
         let numbers = (f64::from(max), serial, each, random.share());
@@ -165,7 +165,7 @@ const LEAVE_S: f64 = 0.05;
 
 /// A case while it runs.
 #[derive(Debug)]
-pub(super) struct Program<'a> {
+pub(super) struct SizesRun<'a> {
     case: &'a SizesCase,
     random: Random,
     pub(super) size: u32,
@@ -179,7 +179,7 @@ pub(super) struct Program<'a> {
     is_first: bool,
 }
 
-impl<'a> Program<'a> {
+impl<'a> SizesRun<'a> {
     pub(super) fn new(case: &'a SizesCase) -> Self {
         Self {
             case,
