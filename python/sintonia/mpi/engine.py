@@ -20,8 +20,8 @@ from .failures import BrokenPool
 from .pool import Pool
 from .worker import Worker
 
-#: Longest silence of a worker that counts as computing, in seconds: a call may take as long as it likes.
-_DEADLINE_S = 10**8
+#: A call may take as long as it likes, and its effects are wanted once: no worker is silent for too long.
+_PATIENT = [("deadline", str(10**8)), ("overdue", "never")]
 #: Longest wait for the run after it was canceled, in seconds.
 _CANCELED_S = 5.0
 
@@ -43,7 +43,7 @@ class Run:
         #: Bytes that the library reads until the next call of the same function.
         self._lent: dict[str, bytes] = {}
         self._options = self._library.mw_options_new()
-        for name, value in [("deadline", str(_DEADLINE_S)), *options]:
+        for name, value in [*_PATIENT, *options]:
             text = None if value is None else value.encode()
             if self._library.mw_options_set(self._options, name.encode(), text) != 0:
                 raise OptionError(self._last_error())

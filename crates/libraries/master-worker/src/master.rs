@@ -148,6 +148,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             prefetch: options.prefetch_now(),
             n_attempts: options.n_attempts,
             patience_s: options.deadline.as_secs_f64(),
+            n_times_overdue: options.overdue.unwrap_or(f64::INFINITY),
             is_master_working: options.is_master_working,
         };
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());

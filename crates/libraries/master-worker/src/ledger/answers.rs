@@ -7,7 +7,7 @@ use chunking::Completed;
 use std::ops::Range;
 
 impl Ledger {
-    /// Records the results of a chunk; `None` when it has been dealt again since.
+    /// Records the results of a chunk; `None` when its tasks, or some of them, are done already.
     pub(crate) fn finished(
         &mut self,
         worker: u32,
@@ -15,9 +15,10 @@ impl Ledger {
         measured: WorkerTimes,
         now_s: f64,
     ) -> Option<Done> {
-        let held = self.answer(worker, chunk, now_s)?;
-        let n_tasks = held.part.n_tasks();
         let compute_s = measured.compute_s;
+        self.learn_excess(worker, chunk, compute_s, now_s);
+        let held = self.answer(worker, chunk, now_s).or_else(|| self.reclaim(worker, chunk))?;
+        let n_tasks = held.part.n_tasks();
         let state = &mut self.workers.states[worker as usize];
         let round_trip_s = (now_s - held.sent_s - compute_s).max(0.0);
         let overhead_s = match held.is_first {
@@ -64,10 +65,11 @@ impl Ledger {
     }
 
     /// Puts a worker's chunks back into the pool; returns their number of tasks.
-    pub(super) fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
+    fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
         let Some(state) = self.workers.states.get_mut(worker as usize) else { return 0 };
         state.presence = presence;
         let n_tasks = state.n_held();
+        state.missed.clear();
         for held in std::mem::take(&mut state.held) {
             self.policy.returned(held.part.tasks.clone());
             self.pool.put(held.part);
@@ -80,12 +82,14 @@ impl Ledger {
     fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<AssignedChunk> {
         let state = self.workers.states.get_mut(worker as usize)?;
         state.is_late = false;
-        let was_away = matches!(state.presence, Presence::Busy | Presence::Away);
+        let was_away =
+            matches!(state.presence, Presence::Busy | Presence::Overdue | Presence::Away);
         if was_away {
             state.presence = Presence::InUse;
         }
         let held = state.take(chunk);
-        if held.is_some() || was_away {
+        let is_missed = state.missed.iter().any(|missed| missed.id == chunk);
+        if held.is_some() || was_away || is_missed {
             state.began_s = now_s;
             if state.is_idle() && worker != 0 {
                 self.idle.push_back(worker);

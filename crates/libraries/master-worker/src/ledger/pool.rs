@@ -14,12 +14,14 @@ pub(crate) struct TaskGroup {
     pub(crate) n_failed: u32,
     /// Rank on which they failed last.
     pub(crate) avoid: Option<u32>,
+    /// Number of times that a worker was missed with them, which may still compute them.
+    pub(crate) n_missed: u32,
 }
 
 impl TaskGroup {
     /// Tasks that were never dealt.
     pub(crate) fn new(tasks: Range<u64>, priority: i32) -> Self {
-        Self { tasks, priority, n_failed: 0, avoid: None }
+        Self { tasks, priority, n_failed: 0, avoid: None, n_missed: 0 }
     }
 
     pub(crate) fn n_tasks(&self) -> u64 {
@@ -27,11 +29,12 @@ impl TaskGroup {
     }
 }
 
-/// Order of dealing: tasks that failed first, then by priority; tasks that failed on one rank are apart from others.
-type Key = (Reverse<(u32, i32)>, Option<u32>);
+/// Order of dealing: tasks that another worker may still compute last; tasks that failed first, then by priority. Tasks
+/// that failed on one rank are apart from others.
+type Key = (u32, Reverse<(u32, i32)>, Option<u32>);
 
 fn key(part: &TaskGroup) -> Key {
-    (Reverse((part.n_failed, part.priority)), part.avoid)
+    (part.n_missed, Reverse((part.n_failed, part.priority)), part.avoid)
 }
 
 /// Tasks to deal, in order of dealing.
@@ -81,7 +84,7 @@ impl Pool {
     /// Returns whether there are tasks for a worker; tasks that failed on it count only when it
     /// `may_repeat`.
     pub(crate) fn has_for(&self, worker: u32, may_repeat: bool) -> bool {
-        self.sets.keys().any(|(_, avoid)| may_repeat || *avoid != Some(worker))
+        self.sets.keys().any(|(_, _, avoid)| may_repeat || *avoid != Some(worker))
     }
 
     /// Takes tasks for a worker: those that `pick` chooses, of one range of the tasks that come next. `None` where it
@@ -93,7 +96,7 @@ impl Pool {
         pick: impl FnOnce(&TaskSet) -> Range<u64>,
     ) -> Option<TaskGroup> {
         let mut sets = self.sets.iter_mut();
-        let (&key, set) = sets.find(|((_, avoid), _)| may_repeat || *avoid != Some(worker))?;
+        let (&key, set) = sets.find(|((_, _, avoid), _)| may_repeat || *avoid != Some(worker))?;
         let tasks = pick(set);
         if tasks.is_empty() || !set.has_all(&tasks) {
             return None;
@@ -102,10 +105,30 @@ impl Pool {
         if set.n_tasks() == 0 {
             self.sets.remove(&key);
         }
-        let (Reverse((n_failed, priority)), avoid) = key;
-        let taken = TaskGroup { tasks, priority, n_failed, avoid };
+        let (n_missed, Reverse((n_failed, priority)), avoid) = key;
+        let taken = TaskGroup { tasks, priority, n_failed, avoid, n_missed };
         self.n_tasks -= taken.n_tasks();
         Some(taken)
+    }
+
+    /// Number of these tasks that are in the pool.
+    pub(crate) fn n_among(&self, tasks: &Range<u64>) -> u64 {
+        let n_in = |set: &TaskSet| -> u64 {
+            let ranges = set.ranges();
+            let shared =
+                ranges.map(|one| one.end.min(tasks.end).saturating_sub(one.start.max(tasks.start)));
+            shared.sum()
+        };
+        self.sets.values().map(n_in).sum()
+    }
+
+    /// Removes these tasks, those of them that are in the pool.
+    pub(crate) fn remove(&mut self, tasks: &Range<u64>) {
+        for set in self.sets.values_mut() {
+            let removed = set.remove(tasks.clone());
+            self.n_tasks -= removed.iter().map(|range| range.end - range.start).sum::<u64>();
+        }
+        self.sets.retain(|_, set| set.n_tasks() != 0);
     }
 
     /// Removes all tasks.

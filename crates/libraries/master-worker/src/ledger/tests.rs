@@ -10,8 +10,13 @@ const N_RANKS: u32 = 4;
 
 fn ledger(policy: &str, prefetch: Prefetch) -> Ledger {
     let policy = by_name(policy).unwrap().policy(&Settings::default());
-    let rules =
-        Rules { prefetch, n_attempts: 1000, patience_s: PATIENCE_S, is_master_working: false };
+    let rules = Rules {
+        prefetch,
+        n_attempts: 1000,
+        patience_s: PATIENCE_S,
+        n_times_overdue: f64::INFINITY,
+        is_master_working: false,
+    };
     Ledger::new(policy, rules, N_RANKS)
 }
 
@@ -94,11 +99,57 @@ fn who_is_silent_is_missed_and_welcome_again() {
     assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(1, 1..1), (2, 0..1)]);
     assert!(!ledger.workers.is_in_use(1));
     assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [1]);
-    assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0), None);
-    assert!(ledger.workers.is_in_use(1) && !ledger.is_done());
+    assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0).unwrap().tasks, 0..1);
+    assert!(ledger.workers.is_in_use(1) && ledger.is_done());
+    assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [2]);
+    assert_eq!(ledger.finished(2, 3, measured(1.0), 131.0), None);
     assert_eq!(ledger.workers.missing().count(), 0);
-    ledger.finished(2, 3, measured(1.0), 131.0).unwrap();
-    assert!(ledger.is_done());
+}
+
+/// Two workers with tasks of 1 s, of which worker 1 does not answer the last one; at 21 s worker 2 gets it as well.
+fn overdue_ledger() -> Ledger {
+    let mut ledger = ledger("ss", Prefetch::Off);
+    ledger.rules.n_times_overdue = 15.0;
+    ledger.begin(3, &[], 2);
+    assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
+    ledger.finished(1, 1, measured(1.0), 1.0).unwrap();
+    assert_eq!(steps(&mut ledger, 1.0), [(1, 2..3)]);
+    ledger.finished(2, 2, measured(1.0), 1.5).unwrap();
+    assert_eq!(steps(&mut ledger, 15.9), []);
+    assert_eq!(steps(&mut ledger, 20.0), [], "the master may have been away itself");
+    assert_eq!(steps(&mut ledger, 21.0), [(1, 1..1), (2, 2..3)]);
+    assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [1]);
+    ledger
+}
+
+#[test]
+fn of_an_overdue_chunk_the_first_answer_counts() {
+    for first in [1, 2] {
+        let mut ledger = overdue_ledger();
+        let answers = if first == 1 { [(1, 3), (2, 4)] } else { [(2, 4), (1, 3)] };
+        let counted = answers.map(|(worker, chunk)| {
+            let done = ledger.finished(worker, chunk, measured(40.0), 50.0);
+            (done.map(|done| done.tasks), ledger.is_done())
+        });
+        assert_eq!(counted, [(Some(2..3), true), (None, true)]);
+        assert_eq!(ledger.workers.missing().count(), 0);
+        ledger.begin(2, &[], 2);
+        assert_eq!(steps(&mut ledger, 60.0).len(), 2);
+        // By as much as chunks were late before, they may be again.
+        assert_eq!((steps(&mut ledger, 100.0), steps(&mut ledger, 110.0)), (vec![], vec![]));
+    }
+}
+
+#[test]
+fn a_worker_that_is_missed_leaves_the_master_alone_only_after_the_patience() {
+    let mut ledger = overdue_ledger();
+    ledger.gone(2);
+    assert_eq!(steps(&mut ledger, PATIENCE_S), []);
+    assert!(!ledger.workers.is_alone());
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), []);
+    assert!(ledger.workers.is_alone());
+    assert_eq!(ledger.deal_to_master(PATIENCE_S + 21.0).unwrap().tasks, 2..3);
 }
 
 #[test]
@@ -235,7 +286,7 @@ impl World {
                 self.queues.remove(&worker);
                 self.ledger.gone(worker);
             }
-            Fate::Sleeps => self.now_s += 2.0 * PATIENCE_S,
+            Fate::Sleeps => self.now_s += if worker == 1 { 12.0 } else { 2.0 * PATIENCE_S },
             Fate::Fails | Fate::Finishes | Fate::Dies => {
                 let Some((id, _)) = queue.pop_front() else { return };
                 if matches!(fate, Fate::Fails) {
@@ -255,6 +306,7 @@ proptest! {
         prefetch in prop_oneof![Just(Prefetch::Off), Just(Prefetch::Late), Just(Prefetch::Always)],
         n_tasks in 0u64..60,
         n_workers in 1..N_RANKS,
+        n_times_overdue in prop_oneof![Just(f64::INFINITY), Just(10.0)],
         fates in prop::collection::vec(any_fate(), 1..80),
     ) {
         let mut world = World {
@@ -263,6 +315,7 @@ proptest! {
             queues: (1..N_RANKS).map(|worker| (worker, VecDeque::new())).collect(),
             n_recovered: Vec::new(),
         };
+        world.ledger.rules.n_times_overdue = n_times_overdue;
         let mut fates = fates.into_iter();
         for _ in 0..3 {
             world.n_recovered = vec![0; usize::try_from(n_tasks).unwrap()];
