@@ -27,10 +27,12 @@ mod worker_state;
 use crate::options::Prefetch;
 use alarms::{Alarm, Alarms};
 use chunking::{ChunkRequest, Policy, Work};
+use overdue::Seen;
+pub(crate) use pool::Wishes;
 use pool::{Pool, whole};
 use std::collections::VecDeque;
 use std::ops::Range;
-use worker_state::{AssignedChunk, Presence, WorkerSpeed, WorkerState, WorkerStates};
+use worker_state::{AssignedChunk, Presence, WorkerState, WorkerStates};
 
 /// Settings that stay the same during a run.
 #[derive(Clone, Copy, Debug)]
@@ -97,10 +99,9 @@ pub(crate) struct Ledger {
     alarms: Alarms,
     /// Chunks that were dealt again or are done, which their workers need not begin.
     unwanted: Vec<(u32, u64)>,
-    /// Speed of all workers together.
-    all: WorkerSpeed,
-    /// Longest time by which a chunk came later than expected, in seconds; halved with each iteration.
-    excess_s: f64,
+    seen: Seen,
+    /// Workers that did the tasks of this iteration, where the next one may want to know.
+    places: Option<Vec<(Range<u64>, u32)>>,
     n_tasks_open: u64,
     n_chunks_ever: u64,
     n_dealt: u64,
@@ -118,8 +119,8 @@ impl Ledger {
             idle: VecDeque::new(),
             alarms: Alarms::default(),
             unwanted: Vec::new(),
-            all: WorkerSpeed::default(),
-            excess_s: 0.0,
+            seen: Seen::default(),
+            places: None,
             n_tasks_open: 0,
             n_chunks_ever: 0,
             n_dealt: 0,
@@ -144,11 +145,16 @@ impl Ledger {
 
     /// Begins an iteration with `n_tasks` tasks and the first `n_workers` of those present; the others are
     /// parked.
-    pub(crate) fn begin(&mut self, n_tasks: u64, priorities: &[(Range<u64>, i32)], n_workers: u32) {
-        self.pool = Pool::new(n_tasks, priorities);
+    pub(crate) fn begin(&mut self, n_tasks: u64, mut wishes: Wishes, n_workers: u32) {
+        let places = self.places.take().unwrap_or_default();
+        if wishes.keeps_places {
+            wishes.near.extend(places);
+            self.places = Some(Vec::new());
+        }
+        self.pool = Pool::new(n_tasks, &wishes);
         self.n_tasks_open = n_tasks;
         self.n_dealt = 0;
-        self.excess_s /= 2.0;
+        self.seen.excess_s /= 2.0;
         let present: Vec<u32> = self.workers.present().collect();
         let n_used = present.len().min(n_workers as usize);
         self.idle.clear();
@@ -238,10 +244,11 @@ impl Ledger {
 
     /// Deals a chunk to the master itself, small enough to end before a worker is expected to need it.
     pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<SentChunk> {
-        let ends = self.workers.states.iter().filter_map(|state| state.expected_end_s(&self.all));
+        let ends =
+            self.workers.states.iter().filter_map(|state| state.expected_end_s(&self.seen.all));
         let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
         let speed = &self.workers.states.first()?.speed;
-        let n_tasks_max = match speed.tasks_per_s().or(self.all.tasks_per_s()) {
+        let n_tasks_max = match speed.tasks_per_s().or(self.seen.all.tasks_per_s()) {
             _ if self.workers.is_alone() => u64::MAX,
             Some(tasks_per_s) => whole((next_s - now_s) * tasks_per_s),
             None => 1,
@@ -295,12 +302,12 @@ impl Ledger {
 
     /// Schedules the departure of the next chunk, and the check whether the worker is missing.
     fn expect(&mut self, worker: u32, now_s: f64) {
-        let look_s = self.look_s();
+        let look_s = self.rules.look_s();
         let Some(state) = self.workers.states.get_mut(worker as usize) else { return };
         let Some(held) = state.held.front().filter(|_| worker != 0) else { return };
         state.n_computing = held.part.n_tasks();
         state.n_missed = held.part.n_missed;
-        let expected = state.expected_end_s(&self.all);
+        let expected = state.expected_end_s(&self.seen.all);
         let leave_s = match (self.rules.prefetch, expected) {
             (Prefetch::Late, Some((end_s, chunk_s))) => Some(end_s - state.speed.lead_s(chunk_s)),
             (Prefetch::Always, _) => Some(now_s),

@@ -282,7 +282,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         if self.sent.shared.is_none() {
             return Err(Error::NothingShared { iteration: number });
         }
-        let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
+        let (n_tasks, mut wishes) = (iteration.n_tasks, iteration.wishes);
         self.reporting.n_tasks = n_tasks;
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
@@ -293,7 +293,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             began_s = self.look_at_clock();
             self.worker_target.iteration_began(number, began_s);
             self.reporting.tally.begin(began_s);
-            self.ledger.begin(n_tasks, &priorities, self.worker_target.current());
+            self.ledger.begin(n_tasks, std::mem::take(&mut wishes), self.worker_target.current());
             let n_used = u32::try_from(self.ledger.workers.in_use().count()).unwrap_or(u32::MAX);
             self.reporting.reporter.begin(number, n_tasks, n_used);
             result = self.compute(number);

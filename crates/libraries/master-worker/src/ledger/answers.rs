@@ -16,7 +16,9 @@ impl Ledger {
         now_s: f64,
     ) -> Option<Done> {
         let compute_s = measured.compute_s;
-        self.learn_excess(worker, chunk, compute_s, now_s);
+        if let Some(state) = self.workers.get(worker).filter(|_| worker != 0) {
+            self.seen.answered(state, chunk, compute_s, now_s);
+        }
         let held = self.answer(worker, chunk, now_s).or_else(|| self.reclaim(worker, chunk))?;
         let n_tasks = held.part.n_tasks();
         let state = &mut self.workers.states[worker as usize];
@@ -33,13 +35,16 @@ impl Ledger {
             state.speed.add_round_trip(round_trip_s);
         }
         state.speed.computed(n_tasks, compute_s);
-        self.all.computed(n_tasks, compute_s);
+        self.seen.all.computed(n_tasks, compute_s);
         let one_way_s = state.speed.round_trip_s() / 2.0;
         let first = held.part.tasks.start;
         let done = Completed { worker, first, n_tasks, compute_s, overhead_s, now_s };
         self.policy.completed(&done);
         self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
         let (tasks, batch, n_bytes) = (held.part.tasks, held.batch, held.n_bytes);
+        if let Some(places) = &mut self.places {
+            places.push((tasks.clone(), worker));
+        }
         Some(Done { tasks, batch, n_bytes, one_way_s, round_trip_s })
     }
 
@@ -59,22 +64,16 @@ impl Ledger {
 
     /// Removes a worker for good; returns how many tasks it held.
     pub(crate) fn gone(&mut self, worker: u32) -> u64 {
-        let n_tasks = self.dismiss(worker, Presence::Gone);
-        self.policy.left(worker);
-        n_tasks
-    }
-
-    /// Puts a worker's chunks back into the pool; returns their number of tasks.
-    fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
         let Some(state) = self.workers.states.get_mut(worker as usize) else { return 0 };
-        state.presence = presence;
-        let n_tasks = state.n_held();
+        state.presence = Presence::Gone;
         state.missed.clear();
+        let n_tasks = state.n_held();
         for held in std::mem::take(&mut state.held) {
             self.policy.returned(held.part.tasks.clone());
             self.pool.put(held.part);
         }
         self.restart();
+        self.policy.left(worker);
         n_tasks
     }
 

@@ -11,7 +11,7 @@
 
 use super::alarms::{Alarm, LOOK_AGAIN_S};
 use super::pool::TaskGroup;
-use super::worker_state::{AssignedChunk, Presence, WorkerState};
+use super::worker_state::{AssignedChunk, Presence, WorkerSpeed, WorkerState};
 use super::{Ledger, LedgerAction, Rules};
 use std::ops::Range;
 
@@ -25,6 +25,11 @@ const N_DOUBLED_MAX: u32 = 30;
 const N_TIMES_MISSING: f64 = 10.0;
 
 impl Rules {
+    /// Time between two checks of a worker, in seconds.
+    pub(super) fn look_s(&self) -> f64 {
+        self.patience_s.min(OVERDUE_S_MIN)
+    }
+
     /// Silence after which a chunk is overdue, of which `chunk_s` is expected, in seconds.
     fn overdue_s(&self, chunk_s: f64, excess_s: f64, n_missed: u32) -> f64 {
         let seen_s = N_EXCESSES * (chunk_s + excess_s);
@@ -33,24 +38,45 @@ impl Rules {
     }
 }
 
-impl Ledger {
-    /// Time between two checks of a worker, in seconds.
-    pub(super) fn look_s(&self) -> f64 {
-        self.rules.patience_s.min(OVERDUE_S_MIN)
+/// What chunks took so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Speed of all workers together.
+    pub(super) all: WorkerSpeed,
+    /// Longest time by which a chunk came later than expected, in seconds; halved with each iteration.
+    pub(super) excess_s: f64,
+}
+
+impl Seen {
+    /// Expected computing time of so many tasks on a worker, in seconds.
+    fn chunk_s(&self, state: &WorkerState, n_tasks: u64) -> Option<f64> {
+        state.speed.chunk_s(n_tasks).or_else(|| self.all.chunk_s(n_tasks))
     }
 
+    /// Notes by how much a chunk came later than expected, which the worker still has.
+    pub(super) fn answered(&mut self, state: &WorkerState, chunk: u64, compute_s: f64, now_s: f64) {
+        let mut known = state.held.iter().chain(&state.missed);
+        let Some(held) = known.find(|held| held.id == chunk) else { return };
+        let expected_s = self.chunk_s(state, held.part.n_tasks());
+        let taken_s = (now_s - state.began_s).max(compute_s);
+        let excess_s = taken_s - expected_s.unwrap_or(compute_s);
+        if excess_s.is_finite() {
+            self.excess_s = self.excess_s.max(excess_s);
+        }
+    }
+}
+
+impl Ledger {
     /// Checks whether a worker is overdue or missing.
     pub(super) fn watch(&mut self, worker: u32, now_s: f64) -> Option<LedgerAction> {
-        let look_s = self.look_s();
-        let (rules, excess_s) = (self.rules, self.excess_s);
+        let (rules, look_s) = (self.rules, self.rules.look_s());
         let state = self.workers.states.get_mut(worker as usize)?;
         state.is_watched = false;
         let is_absent = matches!(state.presence, Presence::Busy | Presence::Overdue);
         if !is_absent && (state.held.is_empty() || !state.is_in_use()) {
             return None;
         }
-        let n_tasks = state.n_computing;
-        let chunk_s = state.speed.chunk_s(n_tasks).or_else(|| self.all.chunk_s(n_tasks));
+        let (chunk_s, excess_s) = (self.seen.chunk_s(state, state.n_computing), self.seen.excess_s);
         // A chunk may take far longer than others, without anything being wrong.
         let missing_s = rules.patience_s + N_TIMES_MISSING * chunk_s.unwrap_or(0.0);
         let overdue_s = chunk_s.filter(|_| rules.n_times_overdue.is_finite());
@@ -92,20 +118,6 @@ impl Ledger {
         }
         self.restart();
         n_tasks
-    }
-
-    /// Notes by how much a chunk came later than expected.
-    pub(super) fn learn_excess(&mut self, worker: u32, chunk: u64, compute_s: f64, now_s: f64) {
-        let Some(state) = self.workers.get(worker).filter(|_| worker != 0) else { return };
-        let mut known = state.held.iter().chain(&state.missed);
-        let Some(held) = known.find(|held| held.id == chunk) else { return };
-        let n_tasks = held.part.n_tasks();
-        let expected_s = state.speed.chunk_s(n_tasks).or_else(|| self.all.chunk_s(n_tasks));
-        let taken_s = (now_s - state.began_s).max(compute_s);
-        let excess_s = taken_s - expected_s.unwrap_or(compute_s);
-        if excess_s.is_finite() {
-            self.excess_s = self.excess_s.max(excess_s);
-        }
     }
 
     /// Takes the tasks of a missed chunk from wherever they are now, if none of them is done: its worker has

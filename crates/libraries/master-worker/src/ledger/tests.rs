@@ -42,7 +42,7 @@ fn steps(ledger: &mut Ledger, now_s: f64) -> Vec<(u32, Range<u64>)> {
 fn measured_ledger(prefetch: Prefetch) -> Ledger {
     let mut ledger = ledger("ss", prefetch);
     for chunk in [1, 2] {
-        ledger.begin(1, &[], 1);
+        ledger.begin(1, Wishes::default(), 1);
         assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1)]);
         ledger.finished(1, chunk, measured(1.0), 1.5).unwrap();
         assert!(ledger.is_done());
@@ -53,7 +53,7 @@ fn measured_ledger(prefetch: Prefetch) -> Ledger {
 #[test]
 fn the_next_chunk_leaves_just_before_the_present_one_ends() {
     let mut ledger = measured_ledger(Prefetch::Late);
-    ledger.begin(3, &[], 1);
+    ledger.begin(3, Wishes::default(), 1);
     assert_eq!(steps(&mut ledger, 10.0), [(1, 0..1)]);
     // The chunk arrives after a quarter of a second and takes one; the lead is twice the round trip of
     // half a second.
@@ -67,7 +67,7 @@ fn the_next_chunk_leaves_just_before_the_present_one_ends() {
 fn without_prefetch_a_worker_has_one_chunk_and_with_it_always_two() {
     for (prefetch, expected) in [(Prefetch::Off, 1), (Prefetch::Always, 2)] {
         let mut ledger = measured_ledger(prefetch);
-        ledger.begin(3, &[], 1);
+        ledger.begin(3, Wishes::default(), 1);
         assert_eq!(steps(&mut ledger, 10.0).len(), expected);
         assert_eq!(steps(&mut ledger, 11.0), []);
     }
@@ -76,7 +76,7 @@ fn without_prefetch_a_worker_has_one_chunk_and_with_it_always_two() {
 #[test]
 fn an_idle_worker_gets_what_another_one_has_not_begun() {
     let mut ledger = ledger("ss", Prefetch::Always);
-    ledger.begin(3, &[], 2);
+    ledger.begin(3, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2), (1, 2..3)]);
     ledger.finished(2, 2, measured(10.0), 10.0).unwrap();
     // The chunk that worker 1 computes is overdue only a little later.
@@ -91,7 +91,7 @@ fn an_idle_worker_gets_what_another_one_has_not_begun() {
 #[test]
 fn who_is_silent_is_missed_and_welcome_again() {
     let mut ledger = ledger("static", Prefetch::Late);
-    ledger.begin(2, &[], 2);
+    ledger.begin(2, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     ledger.finished(2, 2, measured(1.0), 1.0).unwrap();
     assert_eq!(steps(&mut ledger, PATIENCE_S), []);
@@ -110,7 +110,7 @@ fn who_is_silent_is_missed_and_welcome_again() {
 fn overdue_ledger() -> Ledger {
     let mut ledger = ledger("ss", Prefetch::Off);
     ledger.rules.n_times_overdue = 15.0;
-    ledger.begin(3, &[], 2);
+    ledger.begin(3, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     ledger.finished(1, 1, measured(1.0), 1.0).unwrap();
     assert_eq!(steps(&mut ledger, 1.0), [(1, 2..3)]);
@@ -133,7 +133,7 @@ fn of_an_overdue_chunk_the_first_answer_counts() {
         });
         assert_eq!(counted, [(Some(2..3), true), (None, true)]);
         assert_eq!(ledger.workers.missing().count(), 0);
-        ledger.begin(2, &[], 2);
+        ledger.begin(2, Wishes::default(), 2);
         assert_eq!(steps(&mut ledger, 60.0).len(), 2);
         // By as much as chunks were late before, they may be again.
         assert_eq!((steps(&mut ledger, 100.0), steps(&mut ledger, 110.0)), (vec![], vec![]));
@@ -155,14 +155,14 @@ fn a_worker_that_is_missed_leaves_the_master_alone_only_after_the_patience() {
 #[test]
 fn who_is_missed_gets_nothing_in_later_iterations_either() {
     let mut ledger = ledger("static", Prefetch::Off);
-    ledger.begin(2, &[], 2);
+    ledger.begin(2, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     ledger.finished(1, 1, measured(1.0), 1.0).unwrap();
     assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
     assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(2, 1..1), (1, 1..2)]);
     ledger.finished(1, 3, measured(1.0), 130.0).unwrap();
     for (n_workers, now_s) in [(1, 200.0), (2, 300.0)] {
-        ledger.begin(4, &[], n_workers);
+        ledger.begin(4, Wishes::default(), n_workers);
         let dealt = steps(&mut ledger, now_s);
         assert_eq!(dealt, [(1, 0..4)]);
         assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [2]);
@@ -175,7 +175,7 @@ fn who_is_missed_gets_nothing_in_later_iterations_either() {
 fn what_failed_goes_elsewhere_until_it_failed_too_often() {
     let mut ledger = ledger("static", Prefetch::Off);
     ledger.rules.n_attempts = 2;
-    ledger.begin(2, &[], 2);
+    ledger.begin(2, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     assert_eq!(ledger.failed(1, 1, 1.0), None);
     assert_eq!(steps(&mut ledger, 1.0), []);
@@ -187,11 +187,11 @@ fn what_failed_goes_elsewhere_until_it_failed_too_often() {
 #[test]
 fn workers_above_the_number_are_parked() {
     let mut ledger = ledger("static", Prefetch::Off);
-    ledger.begin(6, &[], 2);
+    ledger.begin(6, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..3), (2, 3..6)]);
     assert_eq!(ledger.settle(), []);
     assert!(!ledger.workers.is_alone(), "they will be back");
-    ledger.begin(6, &[], 3);
+    ledger.begin(6, Wishes::default(), 3);
     // The first two workers are still busy with tasks that are no longer wanted.
     assert_eq!(steps(&mut ledger, 1.0), [(3, 0..6)]);
     ledger.gone(3);
@@ -209,7 +209,7 @@ fn workers_above_the_number_are_parked() {
 #[test]
 fn the_master_takes_what_ends_before_it_is_needed() {
     let mut ledger = measured_ledger(Prefetch::Off);
-    ledger.begin(100, &[], 1);
+    ledger.begin(100, Wishes::default(), 1);
     assert_eq!(steps(&mut ledger, 10.0), [(1, 0..1)]);
     assert_eq!(ledger.deal_to_master(10.0).unwrap().tasks, 1..2);
     ledger.finished(0, 4, measured(1.0), 11.0).unwrap();
@@ -317,9 +317,10 @@ proptest! {
         };
         world.ledger.rules.n_times_overdue = n_times_overdue;
         let mut fates = fates.into_iter();
+        let wishes = Wishes { priorities: vec![(3..9, 1)], near: vec![(6..20, 2), (30..40, 1)], keeps_places: true };
         for _ in 0..3 {
             world.n_recovered = vec![0; usize::try_from(n_tasks).unwrap()];
-            world.ledger.begin(n_tasks, &[(3..9, 1)], n_workers);
+            world.ledger.begin(n_tasks, wishes.clone(), n_workers);
             let mut n_rounds = 0;
             while !world.ledger.is_done() {
                 n_rounds += 1;
