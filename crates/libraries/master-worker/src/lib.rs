@@ -81,8 +81,9 @@
 //! result. A task that panics is retried on another worker, then reported with its panic message. The tasks of a worker
 //! that is silent for much longer than they should take are done elsewhere as well, and the first answer counts
 //! ([`Options::overdue`]). When a worker dies
-//! and the others can live on, its tasks are dealt again: this holds for threads, and for workers started later with
-//! Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies ends the whole job
+//! and the others can live on, its tasks are dealt again: this holds for threads, and with Open MPI 5 under `mpirun
+//! --with-ft ulfm`, where another one is started in its place if there are fewer than [`Options::workers`] asks for.
+//! A master that dies, and elsewhere any rank, ends the whole job
 //! with an exit code that is not 0, and the checkpoint remains. One trap: when a signal ends a rank that is alone under
 //! `--with-ft ulfm`, its launcher returns 0, so look for the result there.
 //!

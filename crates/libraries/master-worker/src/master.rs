@@ -352,7 +352,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     fn send_home(&mut self) -> Vec<u32> {
         let workers: Vec<u32> = self.ledger.workers.present().collect();
         let missing: Vec<u32> = self.ledger.workers.missing().collect();
-        let flag = !missing.is_empty();
+        let flag = !missing.is_empty() || self.transport.has_lost_launched();
         let end = MessageHeader { flag, ..MessageHeader::of(MessageKind::End, 0) }.to_bytes();
         for worker in workers {
             let _sent = self.transport.send(worker, TAG, &[&end]);

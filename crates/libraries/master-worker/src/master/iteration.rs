@@ -105,7 +105,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let workers: Vec<u32> = self.ledger.workers.in_use().collect();
         let n_missing = self.ledger.workers.present().count() - workers.len();
         let knows = |worker: &u32| self.sent.known[*worker as usize].shared == self.sent.n_shared;
-        if n_missing != 0 || workers.len() < N_BROADCAST_MIN || workers.iter().any(knows) {
+        if n_missing != 0
+            || self.transport.has_lost_launched()
+            || workers.len() < N_BROADCAST_MIN
+            || workers.iter().any(knows)
+        {
             return Ok(());
         }
         let Some(shared) = self.sent.shared.as_ref() else { return Ok(()) };
