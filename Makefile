@@ -21,7 +21,7 @@ applications := --package nbody --package cg
 shipped := $(addprefix target/release/,sintonia libsintonia.so libmaster_worker.so libmaster_worker.a \
   libsintonia_malleable.so libsintonia_malleable.a nbody cg)
 # Programs and libraries that tests start, of the crates that they show.
-started := node keeper comm_datatype comm_ranks agent lend moving_ranks rod datatypes elastic mandelbrot ranks \
+started := node keeper comm_datatype comm_ranks agent lend moving_ranks rod datatypes elastic mandelbrot queens ranks \
   mpi_ranks echo tunlet-host
 of_crates := node-daemon comm instrument malleable master-worker mpi tunlet-abi
 xfire := apps/xfire

@@ -92,6 +92,23 @@ def wait_for_end_of(path):
         return pipe.read()
 
 
+def smaller_trees(height, add):
+    """A tree of this height has two smaller ones below it."""
+    for less in range(1, min(height, 2) + 1):
+        add(height - less)
+    return height
+
+
+def heights(height):
+    below = [one for less in range(1, min(height, 2) + 1) for one in heights(height - less)]
+    return [height, *below]
+
+
+def visit_until_3(height, add):
+    add(height - 1)
+    return height if height > 3 else fail("three")
+
+
 def double(array):
     return 2 * array
 
@@ -120,6 +137,20 @@ class OnRanks(unittest.TestCase):
         future.add_done_callback(lambda _: called.set())
         self.assertTrue(called.wait(DEADLINE_S))
         self.assertFalse(future.cancel())
+
+    def test_items_that_add_items_are_all_visited(self):
+        results = self.pool.bag(smaller_trees, [15, 3], timeout=DEADLINE_S)
+        self.assertEqual(sorted(results), sorted(heights(15) + heights(3)))
+        self.assertEqual(list(self.pool.bag(smaller_trees, [])), [])
+        with self.assertRaises(KeyError):
+            list(self.pool.bag(visit_until_3, [5], timeout=DEADLINE_S))
+
+    def test_a_call_has_a_priority_and_a_place(self):
+        first = self.pool.submit(square, 3, priority=2)
+        self.assertEqual(first.result(DEADLINE_S), 9)
+        calls = [self.pool.submit(square, x, near=first, priority=-x) for x in range(5)]
+        self.assertEqual([call.result(DEADLINE_S) for call in calls], [0, 1, 4, 9, 16])
+        self.assertEqual(list(self.pool.map(square, range(5), priority=1)), [0, 1, 4, 9, 16])
 
     def test_a_callback_may_submit(self):
         later = []

@@ -60,3 +60,5 @@ class Outcome(NamedTuple):
     is_pool_broken: bool = False
     #: True if the chunk cannot be unpickled: its calls come again, each pickled by itself.
     is_unreadable: bool = False
+    #: Rank of the worker.
+    rank: int = 0

@@ -20,8 +20,8 @@ from .failures import BrokenPool
 from .pool import Pool
 from .worker import Worker
 
-#: Longest silence of a worker that counts as computing, in seconds: a call may take as long as it likes.
-_DEADLINE_S = 10**8
+#: A call may take as long as it likes, and its effects are wanted once: no worker is silent for too long.
+_PATIENT = [("deadline", str(10**8)), ("overdue", "never")]
 #: Longest wait for the run after it was canceled, in seconds.
 _CANCELED_S = 5.0
 
@@ -40,15 +40,17 @@ class Run:
         self._pool = pool
         self._library = library.load()
         self._workers: dict[int, Worker] = {}
+        self._hints = library.HINTS(self._hint)
+        self._hinted: Any = None
         #: Bytes that the library reads until the next call of the same function.
         self._lent: dict[str, bytes] = {}
         self._options = self._library.mw_options_new()
-        for name, value in [("deadline", str(_DEADLINE_S)), *options]:
+        for name, value in [*_PATIENT, *options]:
             text = None if value is None else value.encode()
             if self._library.mw_options_set(self._options, name.encode(), text) != 0:
                 raise OptionError(self._last_error())
         self._program = library.Program(
-            worker_init=library.INIT(self._guarded(lambda _rank: prepare())),
+            worker_init=library.INIT(self._guarded(lambda rank: self._begin_worker(rank, prepare))),
             master_next=library.NEXT(self._guarded(self._next)),
             master_input=library.INPUT(self._guarded(self._input)),
             worker_work=library.WORK(self._guarded(self._work)),
@@ -79,8 +81,22 @@ class Run:
 
         return guarded
 
+    def _begin_worker(self, rank: int, prepare: Callable[[], None]) -> None:
+        # A thread of the library is a new one for Python at each call, but keeps its number.
+        self._workers[threading.get_ident()] = Worker(self._library, rank)
+        prepare()
+
+    def _hint(self, _state: Any, tasks: library.Tasks, n_hints: Any) -> Optional[int]:
+        hints = self._pool.hints(range(tasks.start, tasks.end))
+        if not hints:
+            return None
+        n_hints.contents.value = len(hints)
+        self._hinted = (library.Hint * len(hints))(*hints)
+        return ctypes.addressof(self._hinted)
+
     def _next(self, _iteration: int, plan: Any, shared: int) -> None:
         functions = self._pool.next(plan.contents)
+        plan.contents.hints = self._hints
         if functions is not None:
             self._lend("shared", functions, shared)
 
@@ -88,12 +104,7 @@ class Run:
         self._lend("input", self._pool.chunk(range(tasks.start, tasks.end)), chunk)
 
     def _work(self, _tasks: library.Tasks, shared: library.Bytes, chunk: library.Bytes, result: int) -> int:
-        # A thread of the library is a new one for Python at each call, but keeps its number.
-        thread = threading.get_ident()
-        worker = self._workers.get(thread)
-        if worker is None:
-            worker = self._workers.setdefault(thread, Worker(self._library))
-        return worker.work(shared, chunk, result)
+        return self._workers[threading.get_ident()].work(shared, chunk, result)
 
     def _recover(self, tasks: library.Tasks, result: library.Bytes) -> None:
         outcome = blobs.loads(result.data, result.n_bytes, self._library.mw_keep, self._library.mw_release)

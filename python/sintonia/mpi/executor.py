@@ -9,9 +9,10 @@ import time
 from typing import Any, Callable, Iterable, Iterator, Optional
 
 from . import engine, functions
+from .bag import Visit, Visits
 from .chunks import Form
 from .failures import BrokenPool
-from .work import Call, Mapping, Work
+from .work import RANK, Call, Mapping, Work
 
 _numbers = itertools.count(1)
 
@@ -50,10 +51,24 @@ class Executor(concurrent.futures.Executor):
         """Does nothing: the workers are there; for programs that were written for `mpi4py.futures`."""
         return self
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
-        """Calls `fn(*args, **kwargs)` on a worker."""
+    def submit(
+        self,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        priority: int = 0,
+        near: Optional[concurrent.futures.Future[Any]] = None,
+        **kwargs: Any,
+    ) -> concurrent.futures.Future[Any]:
+        """Calls `fn(*args, **kwargs)` on a worker.
+
+        Of the calls that wait, those of higher `priority` come first. `near` is a call that is done: this one goes to the same
+        worker, which has what belongs to it, unless others have nothing else to do. A function with arguments of these
+        names gets them by `functools.partial`.
+        """
         with self._pool.lock:
             work = Call(self._function(fn), (args, kwargs))
+            work.priority, work.near = priority, getattr(near, RANK, 0)
             self._add(work)
         return work.future
 
@@ -64,16 +79,17 @@ class Executor(concurrent.futures.Executor):
         timeout: Optional[float] = None,
         chunksize: int = 1,
         unordered: bool = False,
+        priority: int = 0,
     ) -> Iterator[Any]:
         """Results of `fn` for the items, in their order, or as they come.
 
-        Several items are sent at once as it pays; at least `chunksize` of them.
+        Several items are sent at once as it pays; at least `chunksize` of them. Those of higher `priority` come first.
         """
         if len(iterables) == 1:
             only = iterables[0]
             items = only if isinstance(only, range) else list(only)
-            return self._map(fn, Form.EACH, items, timeout, (chunksize, unordered))
-        return self._map(fn, Form.STAR, list(zip(*iterables)), timeout, (chunksize, unordered))
+            return self._map(fn, Form.EACH, items, timeout, (chunksize, unordered, priority))
+        return self._map(fn, Form.STAR, list(zip(*iterables)), timeout, (chunksize, unordered, priority))
 
     def starmap(
         self,
@@ -82,9 +98,23 @@ class Executor(concurrent.futures.Executor):
         timeout: Optional[float] = None,
         chunksize: int = 1,
         unordered: bool = False,
+        priority: int = 0,
     ) -> Iterator[Any]:
         """Like `map`, where each item has all arguments of a call."""
-        return self._map(fn, Form.STAR, [tuple(item) for item in iterable], timeout, (chunksize, unordered))
+        return self._map(fn, Form.STAR, [tuple(item) for item in iterable], timeout, (chunksize, unordered, priority))
+
+    def bag(self, fn: Callable[..., Any], items: Iterable[Any], timeout: Optional[float] = None) -> Iterator[Any]:
+        """Results of `fn(item, add)` for the items, and for those that the calls pass to `add`, until none is left.
+
+        They come in any order, for searches of trees and for refinement where it is needed. A worker that has done its
+        items goes on with those that they added, for a short time; the others are dealt to all.
+        """
+        until_s = None if timeout is None else time.monotonic() + timeout
+        with self._pool.lock:
+            work = Visits(self._function(Visit(fn)), list(items), self._pool)
+            if work.n_calls:
+                self._add(work)
+        return work.results(until_s)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Takes no more calls; waits for those that it has, after giving up what has not begun where that is asked for."""
@@ -104,14 +134,15 @@ class Executor(concurrent.futures.Executor):
         return False
 
     def _map(
-        self, fn: Callable[..., Any], form: int, items: Any, timeout: Optional[float], how: tuple[int, bool]
+        self, fn: Callable[..., Any], form: int, items: Any, timeout: Optional[float], how: tuple[int, bool, int]
     ) -> Iterator[Any]:
-        chunksize, is_unordered = how
+        chunksize, is_unordered, priority = how
         if chunksize < 1:
             raise ValueError("`chunksize` must be at least 1")
         until_s = None if timeout is None else time.monotonic() + timeout
         with self._pool.lock:
             work = Mapping(self._function(fn), form, items, chunksize)
+            work.priority = priority
             if work.n_calls:
                 self._add(work)
         return work.results(not is_unordered, until_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
-from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Optional
 
 from ..errors import SintoniaError
@@ -28,6 +28,16 @@ class Tasks(Structure):
     _fields_ = [("start", c_uint64), ("end", c_uint64)]
 
 
+class Hint(Structure):
+    """Wish for some tasks."""
+
+    _fields_ = [("tasks", Tasks), ("priority", c_int32), ("near", c_uint32)]
+
+
+#: Returns the address of hints; a callback cannot return a typed pointer.
+HINTS = CFUNCTYPE(c_void_p, c_void_p, Tasks, POINTER(c_size_t))
+
+
 class Plan(Structure):
     """Plan of an iteration."""
 
@@ -36,6 +46,8 @@ class Plan(Structure):
         ("priorities", c_void_p),
         ("n_priorities", c_size_t),
         ("n_arrived", POINTER(c_uint64)),
+        ("hints", HINTS),
+        ("keeps_places", c_bool),
     ]
 
 

@@ -41,6 +41,11 @@ class Part:
         return range(first, min(min(tasks.stop + offset, self.end) * n_together, self.work.n_calls))
 
 
+    def tasks_of(self, tasks: range) -> library.Tasks:
+        """Those of these tasks that are of this part."""
+        return library.Tasks(max(tasks.start, self.start), min(tasks.stop, self.start + self.end - self.first))
+
+
 class Pool:
     """Master's side; there is one in a process."""
 
@@ -123,6 +128,12 @@ class Pool:
             self._is_iterating = True
             return self._shared.renewed({part.work.function for part in self._parts})
 
+    def hints(self, tasks: range) -> list[library.Hint]:
+        """What is wished for these tasks."""
+        with self.lock:
+            parts = [part for part in self._parts_of(tasks) if part.work.priority or part.work.near]
+        return [library.Hint(part.tasks_of(tasks), part.work.priority, part.work.near) for part in parts]
+
     def chunk(self, tasks: range) -> bytes:
         """The calls of these tasks for a worker."""
         pieces = self._pieces(tasks)
@@ -151,6 +162,7 @@ class Pool:
         for (work, calls), (own, failed) in zip(pieces, done):
             if outcome.is_pool_broken and failed:
                 work.on_broken(next(iter(failed.values())))
+            work.rank = outcome.rank
             if own:
                 work.recover(calls.start, own, failed)
 

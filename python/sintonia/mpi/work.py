@@ -17,11 +17,21 @@ from .chunks import Form, Segment
 from .functions import Record
 
 
+#: Attribute of a future: rank of the worker that made its result.
+RANK = "_sintonia_rank"
+
+
 class Work:
     """Calls of one function."""
 
     #: Number of calls that stay together.
     n_together = 1
+    #: Higher ones are dealt first.
+    priority = 0
+    #: Rank of the worker that is to have it if it can; 0 for any.
+    near = 0
+    #: Rank of the worker whose results came last.
+    rank = 0
     form = Form.CALL
 
     def __init__(self, function: tuple[int, Record], n_calls: int) -> None:
@@ -115,6 +125,7 @@ class Call(Work):
     def _take(self, start: int, results: list[Any], failures: dict[int, BaseException]) -> None:
         if not self._is_begun or self.future.done():
             return
+        setattr(self.future, RANK, self.rank)
         if failures:
             self.future.set_exception(failures[0])
         else:

@@ -21,7 +21,8 @@ SLICE_S = 0.05
 class Worker:
     """Computes chunks, one after the other; each thread that works has its own."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, library: ctypes.CDLL, rank: int) -> None:
+        self._rank = rank
         self._library = library
         self._functions = LoadedFunctions()
         self._shared: dict[int, Record] = {}
@@ -32,7 +33,7 @@ class Worker:
     def work(self, shared: Bytes, chunk: Bytes, result: int) -> int:
         """Computes a chunk, and lends the library the bytes of its outcome."""
         self._take_shared(shared)
-        outcome = self._outcome(chunk)
+        outcome = self._outcome(chunk)._replace(rank=self._rank)
         self._lent = _dumps(outcome)
         return int(self._library.mw_lend(result, self._lent, len(self._lent)))
 

@@ -6,6 +6,7 @@
 
 mod datatype;
 mod exit;
+mod faults;
 mod process;
 mod status;
 mod transfer;

@@ -112,6 +112,20 @@ functions! {
 }
 
 functions! {
+    /// Functions that tell which ranks are lost; few libraries have them.
+    FaultFunctions {
+        failure_ack = c"MPIX_Comm_failure_ack" (Handle);
+        failure_get_acked = c"MPIX_Comm_failure_get_acked" (Handle, *mut Handle);
+        comm_group = c"MPI_Comm_group" (Handle, *mut Handle);
+        group_size = c"MPI_Group_size" (Handle, *mut c_int);
+        group_translate_ranks = c"MPI_Group_translate_ranks" (
+            Handle, c_int, *const c_int, Handle, *mut c_int
+        );
+        group_free = c"MPI_Group_free" (*mut Handle);
+    }
+}
+
+functions! {
     /// Functions that connect worlds.
     Worlds {
         comm_remote_size = c"MPI_Comm_remote_size" (Handle, *mut c_int);

@@ -16,13 +16,12 @@ mod peers;
 mod spawn;
 mod transport;
 
-use crate::CommError;
 use crate::deadline::Deadline;
+use crate::{CommError, Transport};
 use inbox::Inbox;
 use mpi::{CommHandle, FoundMessage, Mpi, MpiError, Pause, Transfer, names};
 use outbox::Outbox;
 use peers::Peers;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,8 +75,6 @@ pub struct MpiTransport {
     round: u32,
     /// Number of groups that this process has joined, including this one.
     group_number: u32,
-    /// Lost ranks that `receive` has not reported yet.
-    lost: BTreeSet<u32>,
     /// Reason why no further call is possible.
     ended: Option<CommError>,
     /// True if a rank missed a collective call; it would miss the end of MPI as well.
@@ -134,7 +131,6 @@ impl MpiTransport {
             silent: Duration::ZERO,
             round: 0,
             group_number,
-            lost: BTreeSet::new(),
             ended: None,
             has_missed_collective: false,
         };
@@ -160,7 +156,12 @@ impl MpiTransport {
     pub fn leave_alone(&mut self) -> Result<(), CommError> {
         self.check_open()?;
         self.ended = Some(CommError::Finalized);
-        Ok(self.mpi.finalize_alone(self.peers.own == 0)?)
+        let is_first = self.peers.own == 0;
+        let ended = match self.has_lost_launched() {
+            true => self.mpi.finalize_without_lost(is_first),
+            false => self.mpi.finalize_alone(is_first),
+        };
+        Ok(ended?)
     }
 
     /// Starts a send; the tag may be an internal one.
@@ -171,9 +172,9 @@ impl MpiTransport {
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = Transfer::send(&self.mpi, bytes, address, tag);
-        let mut transfer = self.peers.check(address.comm, sent)?;
+        let mut transfer = self.peers.check(&self.mpi, address.comm, sent)?;
         let is_complete = transfer.is_complete(&self.mpi);
-        if self.peers.check(address.comm, is_complete)? {
+        if self.peers.check(&self.mpi, address.comm, is_complete)? {
             self.buffers.give(transfer.finished());
         } else {
             self.outbox.keep(to, n_bytes, transfer);
@@ -201,11 +202,11 @@ impl MpiTransport {
             let inbox = &mut self.inboxes[found_consumer as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
                 let received = found.receive_now(&self.mpi, into);
-                self.peers.check(found.from.comm, received)?;
+                self.peers.check(&self.mpi, found.from.comm, received)?;
                 return Ok(Some((sender, found.tag)));
             }
             let transfer = Transfer::receive(&self.mpi, self.buffers.take(), found);
-            let transfer = self.peers.check(found.from.comm, transfer)?;
+            let transfer = self.peers.check(&self.mpi, found.from.comm, transfer)?;
             inbox.keep(sender, found.tag, transfer);
             if is_wanted {
                 return self.take(consumer, &wanted, into);
@@ -238,8 +239,8 @@ impl MpiTransport {
     ) -> Result<Option<V>, CommError> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err((rank, error)) if self.peers.lose(rank, &error) => {
-                self.lost.insert(rank);
+            Err((rank, error)) if self.peers.lose(&self.mpi, rank, &error) => {
+                self.peers.unreported.insert(rank);
                 Ok(None)
             }
             Err((_, error)) => Err(error.into()),
@@ -271,7 +272,7 @@ impl MpiTransport {
         for _ in 0..self.peers.n_channels() {
             let Some(comm) = self.peers.next_channel() else { break };
             let found = FoundMessage::probe(&self.mpi, comm);
-            let found = self.peers.check(comm, found)?;
+            let found = self.peers.check(&self.mpi, comm, found)?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -341,7 +342,7 @@ impl Drop for MpiTransport {
             return;
         }
         // When a rank launched together is lost, finalizing MPI fails, and a launcher has been seen to return 0 then.
-        if self.peers.is_broken {
+        if self.peers.is_broken || self.has_lost_launched() {
             return;
         }
         // Errors are ignored here; callers that need them use `leave`.

@@ -99,6 +99,12 @@ pub trait Transport {
     /// [`CommError::Late`] when the rank does not leave within `at_most`.
     fn release(&mut self, rank: u32, at_most: Duration) -> Result<(), CommError>;
 
+    /// Returns whether one of the ranks that were launched together is lost: then they cannot end together, and take no
+    /// part in collective calls any more.
+    fn has_lost_launched(&self) -> bool {
+        false
+    }
+
     /// Returns the seconds of a monotonic clock of this rank.
     fn now_s(&self) -> f64;
 }

@@ -57,6 +57,9 @@
 // Bug in the library; please report it.
 #define MW_BUG 8
 
+// Tasks that a task makes; see `mw_bag_add`.
+typedef struct mw_bag mw_bag;
+
 // Output of a function: passed to it empty, and valid until it returns.
 typedef struct mw_buffer mw_buffer;
 
@@ -79,6 +82,17 @@ typedef struct mw_priority {
   int32_t priority;
 } mw_priority;
 
+// Wish for some tasks.
+typedef struct mw_hint {
+  // Tasks that it is for.
+  struct mw_tasks tasks;
+  // Priority: higher ones are dealt first; that of all other tasks is 0.
+  int32_t priority;
+  // Rank of a worker that has what they need, or 0: others get them only when they have nothing else to do of the same
+  // priority.
+  uint32_t near;
+} mw_hint;
+
 // Plan of the next iteration.
 typedef struct mw_plan {
   // Number of tasks. Preset to 0: leave it so when there are no more iterations.
@@ -92,6 +106,12 @@ typedef struct mw_plan {
   // their inputs are there, from any thread, and stays valid until the function is called again or the run ends. The
   // iteration ends when all tasks that have arrived are done. Null when no more arrive.
   const uint64_t *n_arrived;
+  // Returns wishes for the tasks that the iteration begins with, and for those that arrive, and sets their number; the
+  // array stays valid until the next call. Null when there are no wishes.
+  const struct mw_hint *(*hints)(void *state, struct mw_tasks arrived, size_t *n_hints);
+  // True to give each task to the worker that did it in the iteration before, if that one set this, too; others get it
+  // only when they have nothing else to do.
+  bool keeps_places;
 } mw_plan;
 
 // Bytes in memory; aligned for every number when the library passes them.
@@ -223,6 +243,22 @@ typedef struct mw_function {
   size_t n_result_bytes;
 } mw_function;
 
+// Function applied to tasks that make tasks; see `mw_run_bag`.
+typedef struct mw_bag_function {
+  // Computes a result of `n_result_bytes` from a task, and adds further tasks with `mw_bag_add`; returns 0 on success.
+  // Several threads call it at the same time.
+  int (*function)(void *context, const void *task, struct mw_bag *bag, void *result);
+  // Master: takes the results, one after the other, once all tasks are done; returns 0 on success. Depth first: a
+  // task's own result, then those of the tasks that it added, so in the same order on any number of ranks.
+  int (*take)(void *context, const void *result);
+  // First argument of the functions, on the rank on which they run.
+  void *context;
+  // Size of a task, in bytes.
+  size_t n_task_bytes;
+  // Size of a result, in bytes.
+  size_t n_result_bytes;
+} mw_bag_function;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -298,6 +334,22 @@ int mw_map(const struct mw_function *function,
            size_t n_items,
            void *results,
            const struct mw_options *options);
+
+// Adds a copy of this task to the bag. Of the tasks that wait, those of higher priority come first; 0 is usual. Returns 0,
+// or `MW_MISUSE` when a pointer is null.
+int mw_bag_add(struct mw_bag *bag,
+               const void *task,
+               int32_t priority);
+
+// Applies a function to tasks, and to those that it adds to its bag, on all ranks, until none is left. Results are taken on
+// the master only, which `mw_is_master` identifies. Options may be null. Returns the same codes as `mw_run_with`.
+//
+// The master keeps a result of every task until the end: where only a sum is wanted, let a task do all that is small
+// itself.
+int mw_run_bag(const struct mw_bag_function *function,
+               const void *tasks,
+               size_t n_tasks,
+               const struct mw_options *options);
 
 #ifdef __cplusplus
 }  // extern "C"

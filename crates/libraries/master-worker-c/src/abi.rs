@@ -53,6 +53,19 @@ pub struct mw_priority {
     pub priority: i32,
 }
 
+/// Wish for some tasks.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mw_hint {
+    /// Tasks that it is for.
+    pub tasks: mw_tasks,
+    /// Priority: higher ones are dealt first; that of all other tasks is 0.
+    pub priority: i32,
+    /// Rank of a worker that has what they need, or 0: others get them only when they have nothing else to do of the same
+    /// priority.
+    pub near: u32,
+}
+
 /// Plan of the next iteration.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -68,6 +81,18 @@ pub struct mw_plan {
     /// their inputs are there, from any thread, and stays valid until the function is called again or the run ends. The
     /// iteration ends when all tasks that have arrived are done. Null when no more arrive.
     pub n_arrived: *const u64,
+    /// Returns wishes for the tasks that the iteration begins with, and for those that arrive, and sets their number; the
+    /// array stays valid until the next call. Null when there are no wishes.
+    pub hints: Option<
+        unsafe extern "C" fn(
+            state: *mut c_void,
+            arrived: mw_tasks,
+            n_hints: *mut usize,
+        ) -> *const mw_hint,
+    >,
+    /// True to give each task to the worker that did it in the iteration before, if that one set this, too; others get it
+    /// only when they have nothing else to do.
+    pub keeps_places: bool,
 }
 
 /// Report of one worker in one iteration.

@@ -11,10 +11,12 @@
 #![expect(unsafe_code, reason = "functions and data of C")]
 
 pub mod abi;
+pub mod bag;
 pub mod buffer;
 mod bytes;
 pub mod callbacks;
 pub mod failure;
+mod hints;
 pub mod kept;
 pub mod map;
 pub mod options;

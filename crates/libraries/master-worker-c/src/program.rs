@@ -3,15 +3,16 @@
 //! The library knows only failures of chunks, as panics. A failure on the master is kept and cancels the run, whose
 //! caller then returns the kept failure as the reason.
 
-use crate::abi::{mw_bytes, mw_iteration_report, mw_plan, mw_report, mw_tasks, mw_worker_report};
+use crate::abi::{mw_bytes, mw_iteration_report, mw_plan, mw_report, mw_worker_report};
 use crate::buffer::mw_buffer;
 use crate::bytes::{Aligned, Blob};
 use crate::callbacks::mw_program;
 use crate::failure::outcome;
+use crate::hints::{Hints, c_tasks, wishes};
 use crate::kept;
 use core::ffi::{c_int, c_void};
 use master_worker::{
-    BoxError, Cancel, Iteration, IterationReport, MessageError, Program, Report, WorkerReport,
+    BoxError, Cancel, Hint, Iteration, IterationReport, MessageError, Program, Report, WorkerReport,
 };
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
@@ -58,6 +59,7 @@ pub(crate) struct Foreign {
     is_sharing: bool,
     /// Number of tasks that have arrived in this iteration, which the program raises; null when none arrive.
     n_arrived: *const u64,
+    hints: Option<Hints>,
     is_worker: Cell<bool>,
     /// Reason why this rank cannot be a worker.
     no_worker: RefCell<Option<String>>,
@@ -98,6 +100,7 @@ impl Foreign {
             is_master: Cell::new(false),
             is_sharing: false,
             n_arrived: ptr::null(),
+            hints: None,
             is_worker: Cell::new(false),
             no_worker: RefCell::new(None),
             failure,
@@ -178,6 +181,8 @@ impl Foreign {
             priorities: ptr::null(),
             n_priorities: 0,
             n_arrived: ptr::null(),
+            hints: None,
+            keeps_places: false,
         };
         let mut shared = mw_buffer::default();
         let next = self.functions.master_next?;
@@ -229,7 +234,7 @@ impl Program for Foreign {
         }
         let shared = shared.or_else(|| (!self.is_sharing).then(Blob::default));
         self.is_sharing = true;
-        self.n_arrived = plan.n_arrived;
+        (self.n_arrived, self.hints) = (plan.n_arrived, plan.hints);
         let mut next = match shared {
             Some(shared) => Iteration::new(plan.n_tasks, shared),
             None => Iteration::unchanged(plan.n_tasks),
@@ -242,7 +247,12 @@ impl Program for Foreign {
                 next = next.priority(one.tasks.start..one.tasks.end, one.priority);
             }
         }
-        Some(next)
+        next = wishes(self.state, plan.hints, 0..plan.n_tasks).fold(next, Iteration::hint);
+        Some(if plan.keeps_places { next.keep_places() } else { next })
+    }
+
+    fn hints(&self, arrived: Range<u64>) -> Vec<Hint> {
+        wishes(self.state, self.hints, arrived).collect()
     }
 
     fn n_arrived(&self) -> Option<u64> {
@@ -336,10 +346,6 @@ impl Program for Foreign {
     fn leave(&mut self) {
         self.end_worker();
     }
-}
-
-fn c_tasks(tasks: &Range<u64>) -> mw_tasks {
-    mw_tasks { start: tasks.start, end: tasks.end }
 }
 
 /// Calls a function with a report that is valid only during the call.

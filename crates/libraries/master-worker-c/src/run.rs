@@ -119,10 +119,37 @@ pub(crate) fn outcome<P: Program>(
     options: &mw_options,
     program: impl FnOnce(MasterFailure, Cancel) -> P,
 ) -> c_int {
+    ended(options, |options, failure, cancel| {
+        let outcome: Option<Outcome<P>> =
+            master_worker::outcome(program(failure, cancel), options)?;
+        IS_MASTER.store(outcome.is_some(), Ordering::Release);
+        Ok(())
+    })
+}
+
+/// Runs what returns results on the master alone, and passes them to `take`; returns a code for C.
+pub(crate) fn with_results<R>(
+    options: &mw_options,
+    run: impl FnOnce(Options) -> Result<Option<R>, Error>,
+    take: impl FnOnce(R) -> Result<(), String>,
+) -> c_int {
+    ended(options, |options, failure, _| {
+        let results = run(options)?;
+        IS_MASTER.store(results.is_some(), Ordering::Release);
+        if let Some(Err(text)) = results.map(take) {
+            failure.keep(text);
+        }
+        Ok(())
+    })
+}
+
+fn ended(
+    options: &mw_options,
+    run: impl FnOnce(Options, MasterFailure, Cancel) -> Result<(), Error>,
+) -> c_int {
     let failure = MasterFailure::default();
     let (options, cancel) = options.options();
-    let program = program(failure.clone(), cancel);
-    let ended = catch_unwind(AssertUnwindSafe(|| run(program, options)));
+    let ended = catch_unwind(AssertUnwindSafe(|| run(options, failure.clone(), cancel)));
     let (code, text) = match (failure.get(), ended) {
         (Some(text), _) => (MW_PROGRAM, text),
         (None, Ok(Ok(()))) => return MW_OK,
@@ -131,12 +158,6 @@ pub(crate) fn outcome<P: Program>(
     };
     c_interface::set_last_error(&text);
     code
-}
-
-fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
-    let outcome: Option<Outcome<P>> = master_worker::outcome(program, options)?;
-    IS_MASTER.store(outcome.is_some(), Ordering::Release);
-    Ok(())
 }
 
 /// Prints the options once per job, on rank 0.

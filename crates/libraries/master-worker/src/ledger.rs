@@ -6,8 +6,8 @@
 //! worker is idle, a chunk that its holder will not begin soon is taken back; workers look for such messages
 //! before they begin a chunk. If the message comes too late, the results of the chunk are not counted.
 //!
-//! A chunk not answered within its expected time plus a patience is dealt again; a late answer is not counted
-//! twice, since chunk numbers are never reused.
+//! A chunk not answered long after its expected end is dealt again (`overdue`); the first answer counts, and a
+//! later one does not, since chunk numbers are never reused.
 //!
 //! # Invariants
 //! - Pure: time is an argument.
@@ -19,17 +19,20 @@
 mod alarms;
 mod answers;
 mod arrivals;
+mod overdue;
 mod pool;
 mod retract;
 mod worker_state;
 
 use crate::options::Prefetch;
-use alarms::{Alarm, Alarms, LOOK_AGAIN_S};
+use alarms::{Alarm, Alarms};
 use chunking::{ChunkRequest, Policy, Work};
+use overdue::Seen;
+pub(crate) use pool::Wishes;
 use pool::{Pool, whole};
 use std::collections::VecDeque;
 use std::ops::Range;
-use worker_state::{AssignedChunk, Presence, WorkerSpeed, WorkerState, WorkerStates};
+use worker_state::{AssignedChunk, Presence, WorkerState, WorkerStates};
 
 /// Settings that stay the same during a run.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub(crate) struct Rules {
     pub(crate) n_attempts: u32,
     /// Silence beyond the expected time after which a worker is missing, in seconds.
     pub(crate) patience_s: f64,
+    /// Multiple of its expected time after which a chunk is overdue; infinite for never.
+    pub(crate) n_times_overdue: f64,
     /// True if the master computes while it has nothing else to do.
     pub(crate) is_master_working: bool,
 }
@@ -92,8 +97,11 @@ pub(crate) struct Ledger {
     pub(crate) workers: WorkerStates,
     idle: VecDeque<u32>,
     alarms: Alarms,
-    /// Speed of all workers together.
-    all: WorkerSpeed,
+    /// Chunks that were dealt again or are done, which their workers need not begin.
+    unwanted: Vec<(u32, u64)>,
+    seen: Seen,
+    /// Workers that did the tasks of this iteration, where the next one may want to know.
+    places: Option<Vec<(Range<u64>, u32)>>,
     n_tasks_open: u64,
     n_chunks_ever: u64,
     n_dealt: u64,
@@ -110,7 +118,9 @@ impl Ledger {
             workers: WorkerStates::new(n_ranks),
             idle: VecDeque::new(),
             alarms: Alarms::default(),
-            all: WorkerSpeed::default(),
+            unwanted: Vec::new(),
+            seen: Seen::default(),
+            places: None,
             n_tasks_open: 0,
             n_chunks_ever: 0,
             n_dealt: 0,
@@ -135,18 +145,25 @@ impl Ledger {
 
     /// Begins an iteration with `n_tasks` tasks and the first `n_workers` of those present; the others are
     /// parked.
-    pub(crate) fn begin(&mut self, n_tasks: u64, priorities: &[(Range<u64>, i32)], n_workers: u32) {
-        self.pool = Pool::new(n_tasks, priorities);
+    pub(crate) fn begin(&mut self, n_tasks: u64, mut wishes: Wishes, n_workers: u32) {
+        let places = self.places.take().unwrap_or_default();
+        if wishes.keeps_places {
+            wishes.near.extend(places);
+            self.places = Some(Vec::new());
+        }
+        self.pool = Pool::new(n_tasks, &wishes);
         self.n_tasks_open = n_tasks;
         self.n_dealt = 0;
+        self.seen.excess_s /= 2.0;
         let present: Vec<u32> = self.workers.present().collect();
         let n_used = present.len().min(n_workers as usize);
         self.idle.clear();
         for (place, worker) in present.into_iter().enumerate() {
             let state = &mut self.workers.states[worker as usize];
             state.is_waiting = false;
+            state.missed.clear();
             state.presence = match state.presence {
-                Presence::Away => Presence::Away,
+                absent @ (Presence::Overdue | Presence::Away) => absent,
                 _ if n_used <= place => Presence::Parked,
                 Presence::Parked => Presence::InUse,
                 unchanged => unchanged,
@@ -199,6 +216,9 @@ impl Ledger {
             }
             self.idle.push_back(worker);
         }
+        if let Some((worker, chunk)) = self.unwanted.pop() {
+            return Some(LedgerAction::Retract { worker, chunk });
+        }
         while let Some(alarm) = self.alarms.due(now_s) {
             if let Some(step) = self.ring(alarm, now_s) {
                 return Some(step);
@@ -224,10 +244,11 @@ impl Ledger {
 
     /// Deals a chunk to the master itself, small enough to end before a worker is expected to need it.
     pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<SentChunk> {
-        let ends = self.workers.states.iter().filter_map(|state| state.expected_end_s(&self.all));
+        let ends =
+            self.workers.states.iter().filter_map(|state| state.expected_end_s(&self.seen.all));
         let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
         let speed = &self.workers.states.first()?.speed;
-        let n_tasks_max = match speed.tasks_per_s().or(self.all.tasks_per_s()) {
+        let n_tasks_max = match speed.tasks_per_s().or(self.seen.all.tasks_per_s()) {
             _ if self.workers.is_alone() => u64::MAX,
             Some(tasks_per_s) => whole((next_s - now_s) * tasks_per_s),
             None => 1,
@@ -281,10 +302,12 @@ impl Ledger {
 
     /// Schedules the departure of the next chunk, and the check whether the worker is missing.
     fn expect(&mut self, worker: u32, now_s: f64) {
-        let patience_s = self.rules.patience_s;
+        let look_s = self.rules.look_s();
         let Some(state) = self.workers.states.get_mut(worker as usize) else { return };
         let Some(held) = state.held.front().filter(|_| worker != 0) else { return };
-        let expected = state.expected_end_s(&self.all);
+        state.n_computing = held.part.n_tasks();
+        state.n_missed = held.part.n_missed;
+        let expected = state.expected_end_s(&self.seen.all);
         let leave_s = match (self.rules.prefetch, expected) {
             (Prefetch::Late, Some((end_s, chunk_s))) => Some(end_s - state.speed.lead_s(chunk_s)),
             (Prefetch::Always, _) => Some(now_s),
@@ -294,7 +317,7 @@ impl Ledger {
             self.alarms.set(leave_s, Alarm::Prefetch { worker, chunk: held.id });
         }
         if !std::mem::replace(&mut state.is_watched, true) {
-            self.alarms.set(now_s + patience_s, Alarm::Watch { worker });
+            self.alarms.set(now_s + look_s, Alarm::Watch { worker });
         }
     }
 
@@ -310,27 +333,6 @@ impl Ledger {
             }
             Alarm::Watch { worker } => self.watch(worker, now_s),
         }
-    }
-
-    fn watch(&mut self, worker: u32, now_s: f64) -> Option<LedgerAction> {
-        let patience_s = self.rules.patience_s;
-        let state = self.workers.states.get_mut(worker as usize)?;
-        state.is_watched = false;
-        let is_busy = state.presence == Presence::Busy;
-        if !is_busy && (state.held.is_empty() || !state.is_in_use()) {
-            return None;
-        }
-        // A chunk may take far longer than others, without anything being wrong.
-        let chunk_s = state.expected_end_s(&self.all).map_or(0.0, |(_, chunk_s)| chunk_s);
-        let late_s = state.began_s + patience_s + 10.0 * chunk_s;
-        if now_s < late_s || !std::mem::replace(&mut state.is_late, true) {
-            // If the master itself was away, answers wait to be read.
-            state.is_watched = true;
-            self.alarms.set(late_s.max(now_s + LOOK_AGAIN_S), Alarm::Watch { worker });
-            return None;
-        }
-        let n_tasks = self.dismiss(worker, Presence::Away);
-        Some(LedgerAction::Missed { worker, n_tasks })
     }
 
     /// Returns whether an idle worker waits for tasks in the pool.

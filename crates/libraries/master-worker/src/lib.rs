@@ -18,6 +18,9 @@
 //! # Ok::<(), master_worker::Error>(())
 //! ```
 //!
+//! **Tasks that make tasks**, as searches of trees do, are a [`bag()`]: a function adds to it what is to be done next, and
+//! it ends when nothing is left.
+//!
 //! **A program with iterations** is a [`Program`]. Here heat spreads along a rod: in every iteration the workers get
 //! the whole rod and return the new values of their parts of it.
 //!
@@ -71,13 +74,16 @@
 //! sums of floats differ in their last digits from run to run.
 //!
 //! **Stopping early.** A search returns true from [`is_settled`](Program::is_settled) once it has found its answer;
-//! [`Iteration::priority`] sets which tasks are dealt first; a [`Cancel`] stops the run from anywhere.
+//! [`Iteration::priority`] sets which tasks are dealt first, [`Iteration::near`] and [`Iteration::keep_places`] to whom; a [`Cancel`] stops the run from anywhere.
 //!
 //! **Fault tolerance.** Implement [`save`](Program::save) and [`restore`](Program::restore), and `--checkpoint FILE`
 //! writes the state after each iteration; `--checkpoint FILE --resume` continues from it after any failure, to the same
-//! result. A task that panics is retried on another worker, then reported with its panic message. When a worker dies
-//! and the others can live on, its tasks are dealt again: this holds for threads, and for workers started later with
-//! Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies ends the whole job
+//! result. A task that panics is retried on another worker, then reported with its panic message. The tasks of a worker
+//! that is silent for much longer than they should take are done elsewhere as well, and the first answer counts
+//! ([`Options::overdue`]). When a worker dies
+//! and the others can live on, its tasks are dealt again: this holds for threads, and with Open MPI 5 under `mpirun
+//! --with-ft ulfm`, where another one is started in its place if there are fewer than [`Options::workers`] asks for.
+//! A master that dies, and elsewhere any rank, ends the whole job
 //! with an exit code that is not 0, and the checkpoint remains. One trap: when a signal ends a rank that is alone under
 //! `--with-ft ulfm`, its launcher returns 0, so look for the result there.
 //!
@@ -103,6 +109,7 @@
 //! # Not here
 //! Sizes of chunks (`chunking`), messages (`comm`), simulated time (`simulator`).
 
+mod bag;
 mod map;
 mod program;
 mod run;
@@ -138,6 +145,7 @@ pub mod reading {
     }
 }
 
+pub use bag::{Bag, bag};
 pub use checkpoint::CheckpointError;
 pub use comm::{Datatype, Field, FixedWidthNumber, Layout, ValueKind};
 pub use element::Element;
@@ -151,7 +159,7 @@ pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
 pub use network::{NetworkFileError, NetworkSource, WorkerNetwork};
 pub use option_table::{ArgumentError, Interval};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
-pub use program::{BoxError, Iteration, Program};
+pub use program::{BoxError, Hint, Iteration, Program};
 pub use report::{IterationReport, Report, WorkerReport};
 pub use report_file::ReportFileError;
 pub use run::{Outcome, outcome, run};

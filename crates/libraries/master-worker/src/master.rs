@@ -149,6 +149,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             prefetch: options.prefetch_now(),
             n_attempts: options.n_attempts,
             patience_s: options.deadline.as_secs_f64(),
+            n_times_overdue: options.overdue.unwrap_or(f64::INFINITY),
             is_master_working: options.is_master_working,
         };
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
@@ -282,7 +283,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         if self.sent.shared.is_none() {
             return Err(Error::NothingShared { iteration: number });
         }
-        let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
+        let (n_tasks, mut wishes) = (iteration.n_tasks, iteration.wishes);
         self.reporting.n_tasks = n_tasks;
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
@@ -293,7 +294,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             began_s = self.look_at_clock();
             self.worker_target.iteration_began(number, began_s);
             self.reporting.tally.begin(began_s);
-            self.ledger.begin(n_tasks, &priorities, self.worker_target.current());
+            self.ledger.begin(n_tasks, std::mem::take(&mut wishes), self.worker_target.current());
             let n_used = u32::try_from(self.ledger.workers.in_use().count()).unwrap_or(u32::MAX);
             self.reporting.reporter.begin(number, n_tasks, n_used);
             result = self.compute(number);
@@ -352,7 +353,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     fn send_home(&mut self) -> Vec<u32> {
         let workers: Vec<u32> = self.ledger.workers.present().collect();
         let missing: Vec<u32> = self.ledger.workers.missing().collect();
-        let flag = !missing.is_empty();
+        let flag = !missing.is_empty() || self.transport.has_lost_launched();
         let end = MessageHeader { flag, ..MessageHeader::of(MessageKind::End, 0) }.to_bytes();
         for worker in workers {
             let _sent = self.transport.send(worker, TAG, &[&end]);

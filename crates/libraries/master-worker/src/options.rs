@@ -26,6 +26,8 @@ pub struct Options {
     pub(crate) n_threads: Option<u32>,
     pub(crate) n_attempts: u32,
     pub(crate) deadline: Duration,
+    /// Multiple of its expected time after which a chunk is overdue.
+    pub(crate) overdue: Option<f64>,
     pub(crate) checkpoint: CheckpointOptions,
     pub(crate) network: Option<PathBuf>,
     pub(crate) n_history: usize,
@@ -149,6 +151,7 @@ impl Default for Options {
             n_threads: None,
             n_attempts: 2,
             deadline: Duration::from_mins(10),
+            overdue: Some(10.0),
             checkpoint: CheckpointOptions {
                 file: None,
                 interval: Interval::Iterations(1),
@@ -201,8 +204,15 @@ impl Options {
         threads(n_threads: u32) => n_threads = Some(n_threads.max(1));
         /// Sets how often a task that panics is tried, each time on another rank if there is one; twice by default.
         attempts(n_attempts: u32) => n_attempts = n_attempts.max(1);
-        /// Sets how long a worker may be silent, beyond ten times the expected time of its chunk, before its work is dealt
-        /// again; 600 s by default. A worker waits a hundred times as long for the master.
+        /// Sets after how many times its expected time a chunk is overdue, and its tasks go to workers that have nothing else
+        /// to do; 10 times by default, `None` for never. The first answer counts, whichever worker gives it.
+        ///
+        /// No chunk is overdue within 10 s, within three times the longest that one has taken so far beyond what was
+        /// expected of it, or before any chunk was measured.
+        overdue(n_times: Option<f64>) => overdue = n_times.map(|n_times| n_times.max(1.0));
+        /// Sets how long a worker may be silent, beyond ten times the expected time of its chunk, before it counts as
+        /// missing, whatever is known of its chunk; 600 s by default. Without any other worker the master then does its
+        /// tasks. A worker waits a hundred times as long for the master.
         ///
         /// A worker that never comes back does not keep a run on ranks from ending: see
         /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
@@ -257,7 +267,8 @@ Options of the run:
   --horizon N                 iterations to come, in which starting a worker has to pay
   --threads N                 threads, the master included, when no MPI launcher started the program
   --attempts N                how often tasks that fail are tried (default: 2)
-  --deadline SECONDS          how long a worker may be silent before its work is dealt again (default: 600)
+  --overdue N|never           multiple of its expected time after which a chunk goes to others too (default: 10)
+  --deadline SECONDS          how long a worker may be silent before it is missing in any case (default: 600)
   --checkpoint FILE           write the state to this file
   --checkpoint-every 10it|30s  after so many iterations, or so long (default: 1it)
   --resume                    continue from the checkpoint if there is one
@@ -317,6 +328,10 @@ impl Options {
             "--horizon" => self.pool.n_iterations_to_come = Some(positive(value)?),
             "--threads" => self.n_threads = Some(positive(value)?),
             "--attempts" => self.n_attempts = positive(value)?,
+            "--overdue" => {
+                let times = || positive::<u32>(value).map(|n_times| Some(f64::from(n_times)));
+                self.overdue = one_of(value, &[("never", None)]).or_else(times)?;
+            }
             "--deadline" => self.deadline = time(value)?,
             "--checkpoint" => self.checkpoint.file = Some(value.into()),
             // Before there were units, a number was one of iterations.
@@ -369,6 +384,8 @@ mod tests {
         check("--hosts r[1,2]n[1-3]:2,b", new().hosts(["r[1,2]n[1-3]:2", "b"]));
         check("--threads 5 --attempts 1", new().threads(5).attempts(1));
         check("--deadline 0.5", new().deadline(Duration::from_millis(500)));
+        check("--overdue 20", new().overdue(Some(20.0)));
+        check("--overdue never", new().overdue(None));
         check("--patience 5min", new().deadline(Duration::from_mins(5)));
         let every = |interval| new().checkpoint("a.b").checkpoint_every(interval);
         let seven = every(Interval::Iterations(7));

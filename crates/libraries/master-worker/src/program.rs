@@ -1,5 +1,6 @@
 //! The trait that the user implements.
 
+use crate::ledger::Wishes;
 use crate::message::{Message, MessageError};
 use crate::report::{IterationReport, Report};
 use std::error::Error;
@@ -37,6 +38,12 @@ pub trait Program: Clone + Send {
         None
     }
 
+    /// Master: returns what is wished for tasks that have arrived; nothing for those that it leaves out.
+    fn hints(&self, arrived: Range<u64>) -> Vec<Hint> {
+        let _ = arrived;
+        Vec::new()
+    }
+
     /// Master: returns the total number of iterations, if known: `--progress` then shows the time left.
     fn n_iterations(&self) -> Option<u64> {
         None
@@ -48,7 +55,7 @@ pub trait Program: Clone + Send {
     /// Worker: computes a chunk of tasks.
     ///
     /// The result must depend only on the arguments and on what the program was at the start: the method may
-    /// be called again on another rank when it panics, or when a rank is lost.
+    /// be called again on another rank when it panics, when a rank is lost, or when it takes far longer than expected.
     fn work(&self, shared: &Self::Shared, tasks: Range<u64>, input: Self::Input) -> Self::Output;
 
     /// Master: takes the results of a chunk; exactly once for every task, chunks in any order.
@@ -100,25 +107,83 @@ pub trait Program: Clone + Send {
 pub struct Iteration<S> {
     pub(crate) n_tasks: u64,
     pub(crate) shared: Option<S>,
-    pub(crate) priorities: Vec<(Range<u64>, i32)>,
+    pub(crate) wishes: Wishes,
 }
 
 impl<S> Iteration<S> {
     /// Iteration of `n_tasks` tasks, with the data that all workers need for them.
     pub fn new(n_tasks: u64, shared: S) -> Self {
-        Self { n_tasks, shared: Some(shared), priorities: Vec::new() }
+        Self { n_tasks, shared: Some(shared), wishes: Wishes::default() }
     }
 
     /// Iteration of `n_tasks` tasks that uses the shared data of an earlier iteration.
     pub fn unchanged(n_tasks: u64) -> Self {
-        Self { n_tasks, shared: None, priorities: Vec::new() }
+        Self { n_tasks, shared: None, wishes: Wishes::default() }
     }
 
     /// Sets the priority of some tasks: higher ones are dealt first; all others have priority 0. Where the
     /// ranges of two calls overlap, the first one counts.
     #[must_use]
     pub fn priority(mut self, tasks: Range<u64>, priority: i32) -> Self {
-        self.priorities.push((tasks, priority));
+        self.wishes.priorities.push((tasks, priority));
         self
+    }
+
+    /// Gives some tasks to the worker with this rank, which has what they need: other workers get them only when they
+    /// have nothing else to do of the same priority. Where the ranges of two calls overlap, the first one counts.
+    #[must_use]
+    pub fn near(mut self, tasks: Range<u64>, rank: u32) -> Self {
+        self.wishes.near.push((tasks, rank));
+        self
+    }
+
+    /// Adds a wish for some tasks, as for those that arrive.
+    #[must_use]
+    pub fn hint(mut self, hint: Hint) -> Self {
+        hint.add_to(&mut self.wishes);
+        self
+    }
+
+    /// Gives each task to the worker that did it in the iteration before, if that one called this, too; like
+    /// [`near`](Self::near), which counts first. For workers that keep what belongs to a task, such as in a cache.
+    #[must_use]
+    pub fn keep_places(mut self) -> Self {
+        self.wishes.keeps_places = true;
+        self
+    }
+}
+
+/// Wish for tasks that have arrived.
+#[derive(Clone, Debug)]
+pub struct Hint {
+    tasks: Range<u64>,
+    priority: i32,
+    near: Option<u32>,
+}
+
+impl Hint {
+    /// Wishes nothing yet for these tasks: priority 0, on any worker.
+    #[must_use]
+    pub fn new(tasks: Range<u64>) -> Self {
+        Self { tasks, priority: 0, near: None }
+    }
+
+    /// Sets the priority, as [`Iteration::priority`] does.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Sets the worker, as [`Iteration::near`] does.
+    #[must_use]
+    pub fn near(mut self, rank: u32) -> Self {
+        self.near = Some(rank);
+        self
+    }
+
+    pub(crate) fn add_to(self, wishes: &mut Wishes) {
+        wishes.near.extend(self.near.map(|rank| (self.tasks.clone(), rank)));
+        wishes.priorities.push((self.tasks, self.priority));
     }
 }

@@ -69,11 +69,11 @@ fn on_a_rank<P: Program>(
 
 /// Leaves together with all other ranks, or alone when a worker is missing.
 fn leave(end: &mut MpiTransport, is_somebody_missed: bool) -> Result<(), CommError> {
-    if !is_somebody_missed {
+    if !is_somebody_missed && !end.has_lost_launched() {
         return end.leave(LEAVE);
     }
     match end.leave(LEAVE_WITHOUT) {
-        Err(CommError::Late { .. }) => end.leave_alone(),
+        Err(CommError::Late { .. } | CommError::Gone { .. }) => end.leave_alone(),
         left => left,
     }
 }

@@ -29,6 +29,8 @@ static EXIT: OnceLock<ExitCalls> = OnceLock::new();
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// True if a thread is stuck in an MPI call, so that MPI cannot be finalized.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
+/// True if a rank is lost without which the library goes on, so that MPI cannot be finalized.
+static HAS_LOST: AtomicBool = AtomicBool::new(false);
 /// Environment variables, with values, of started processes that never arrived and would keep the launcher waiting.
 static ORPHANS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Exit code of this process.
@@ -120,6 +122,16 @@ impl Mpi {
         self.finalize_alone(is_first)
     }
 
+    /// Closes MPI when a rank is lost without which the library goes on: calls of all ranks would fail. Rank 0 ends the job
+    /// when its process exits, with its exit code; the other ranks exit by themselves.
+    ///
+    /// # Errors
+    /// As [`finalize_alone`](Self::finalize_alone).
+    pub fn finalize_without_lost(&self, is_first: bool) -> Result<(), MpiError> {
+        HAS_LOST.store(true, Ordering::Release);
+        self.finalize_alone(is_first)
+    }
+
     /// Registers processes on this host with this `NAME=value` in their environment, which never arrived in MPI, to be
     /// killed when this process exits after [`exit_without_finalize`](Self::exit_without_finalize). Open MPI's launcher
     /// would wait for them.
@@ -191,6 +203,14 @@ extern "C" fn at_exit() {
                 kill_orphans();
             }
             std::thread::sleep(Duration::from_hours(1));
+            return;
+        }
+        if HAS_LOST.load(Ordering::Acquire) {
+            // Launchers that go on without lost ranks do not end the others after an `MPI_Abort` with code 0.
+            if is_ending {
+                std::thread::sleep(MISSING_RANKS_TIMEOUT);
+                exit.end_job(exit_code());
+            }
             return;
         }
         if exit.are_all_here(is_ending.then_some(MISSING_RANKS_TIMEOUT)) {

@@ -1,7 +1,8 @@
 //! Ranks connected with this one, and their connections.
 
 use crate::CommError;
-use mpi::{Address, CommHandle, MpiError};
+use mpi::{Address, CommHandle, Mpi, MpiError};
+use std::collections::BTreeSet;
 
 /// Ranks that this one can reach.
 #[derive(Debug)]
@@ -19,6 +20,10 @@ pub(super) struct Peers {
     cursor: usize,
     /// True if a call on the ranks launched together failed; they can no longer finalize MPI together.
     pub(super) is_broken: bool,
+    /// Ranks launched together that are lost, without which the others go on.
+    pub(super) lost: BTreeSet<u32>,
+    /// Lost ranks that `receive` has not reported yet.
+    pub(super) unreported: BTreeSet<u32>,
 }
 
 /// Connection with one rank of another world.
@@ -47,14 +52,18 @@ impl Peers {
     /// Creates the peers of a rank launched with others.
     pub(super) fn launched(world: CommHandle, own: u32, n_launched: u32) -> Self {
         let (links, present) = (Vec::new(), Vec::new());
-        Self { own, n_launched, world: Some(world), links, present, cursor: 0, is_broken: false }
+        let (lost, unreported) = (BTreeSet::new(), BTreeSet::new());
+        let (world, cursor, is_broken) = (Some(world), 0, false);
+        Self { own, n_launched, world, links, present, cursor, is_broken, lost, unreported }
     }
 
     /// Creates the peers of a rank that was added: rank 0 only.
     pub(super) fn added(comm: CommHandle) -> Self {
         let links = vec![Link { number: 0, comm, state: State::Present }];
         let (world, present) = (None, vec![0]);
-        Self { own: u32::MAX, n_launched: 0, world, links, present, cursor: 0, is_broken: false }
+        let (lost, unreported) = (BTreeSet::new(), BTreeSet::new());
+        let (own, n_launched, cursor, is_broken) = (u32::MAX, 0, 0, false);
+        Self { own, n_launched, world, links, present, cursor, is_broken, lost, unreported }
     }
 
     /// Adds a rank; returns its number.
@@ -74,12 +83,18 @@ impl Peers {
     }
 
     /// Returns the result, or [`CommError::Gone`] when the connection with a single rank failed.
+    /// A rank launched together with this one is gone where the library goes on without it.
     pub(super) fn check<T>(
         &mut self,
+        mpi: &Mpi,
         comm: CommHandle,
         result: Result<T, MpiError>,
     ) -> Result<T, CommError> {
         let Err(MpiError::Call { .. }) = result else { return Ok(result?) };
+        if self.world == Some(comm) && self.find_lost(mpi) {
+            let rank = self.unreported.pop_first().unwrap_or(self.own);
+            return Err(CommError::Gone { rank });
+        }
         let Some(link) = self.links.iter_mut().find(|link| link.comm == comm) else {
             self.is_broken = true;
             return Ok(result?);
@@ -90,9 +105,27 @@ impl Peers {
         Err(CommError::Gone { rank })
     }
 
-    /// Marks the rank as gone and returns true, if the failure of its message means that: only where it is connected alone.
-    pub(super) fn lose(&mut self, rank: u32, error: &MpiError) -> bool {
+    /// Asks the library which of the ranks launched together are lost; returns whether there are more of them than before.
+    fn find_lost(&mut self, mpi: &Mpi) -> bool {
+        let n_before = self.lost.len();
+        for rank in self.world.into_iter().flat_map(|world| world.lost_ranks(mpi)) {
+            if self.lost.insert(rank) {
+                self.unreported.insert(rank);
+            }
+        }
+        n_before < self.lost.len()
+    }
+
+    /// Marks the rank as gone and returns true, if the failure of its message means that: where it is connected alone, or
+    /// the library goes on without it.
+    pub(super) fn lose(&mut self, mpi: &Mpi, rank: u32, error: &MpiError) -> bool {
         let is_mpi = matches!(error, MpiError::Call { .. });
+        if is_mpi && rank < self.n_launched {
+            self.find_lost(mpi);
+            if self.lost.contains(&rank) {
+                return true;
+            }
+        }
         let link = self.links.iter_mut().find(|link| link.number == rank);
         let Some(link) = link.filter(|_| is_mpi) else {
             self.is_broken |= is_mpi;
@@ -108,6 +141,9 @@ impl Peers {
             && rank < self.n_launched
             && rank != self.own
         {
+            if self.lost.contains(&rank) {
+                return Err(CommError::Gone { rank });
+            }
             return Ok(Address { comm, rank });
         }
         let link = self.links.iter().find(|link| link.number == rank);

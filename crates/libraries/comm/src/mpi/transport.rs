@@ -43,7 +43,7 @@ impl Transport for MpiTransport {
             }
             from.map_or(Ok(()), |from| self.peers.address(from).map(drop))?;
             if from.is_none()
-                && let Some(rank) = self.lost.pop_first()
+                && let Some(rank) = self.peers.unreported.pop_first()
             {
                 return Err(CommError::Gone { rank });
             }
@@ -85,6 +85,10 @@ impl Transport for MpiTransport {
         self.release_peer(rank, Deadline::after(at_most))
     }
 
+    fn has_lost_launched(&self) -> bool {
+        !self.peers.lost.is_empty()
+    }
+
     fn now_s(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
     }
@@ -99,7 +103,10 @@ impl MpiTransport {
         for rank in self.peers.present.clone() {
             self.release_peer(rank, deadline)?;
         }
-        collective::barrier(self, deadline)
+        match self.peers.lost.first() {
+            Some(&rank) => Err(CommError::Gone { rank }),
+            None => collective::barrier(self, deadline),
+        }
     }
 }
 

@@ -33,8 +33,8 @@ const ABOUT: &str = "/* Programs of a master and workers that deal themselves we
  * Made from the sources in crates/libraries/master-worker-c/src; a test says how. */";
 
 /// The sources, in the order of the header.
-const SOURCES: [&str; 8] =
-    ["abi", "callbacks", "buffer", "kept", "failure", "options", "run", "map"];
+const SOURCES: [&str; 9] =
+    ["abi", "callbacks", "buffer", "kept", "failure", "options", "run", "map", "bag"];
 
 #[test]
 fn the_header_is_up_to_date() {

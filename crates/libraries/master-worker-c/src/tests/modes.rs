@@ -6,6 +6,8 @@ use launch::Library;
 const SOURCE: &str = "tests/programs/modes.c";
 const WELL: &str = "sum 2051195927208908614 after 3 iterations from 0, begun 1 times\n";
 
+const BAG: &str = "2590 tasks, digest 8343178891631440348\n";
+
 #[track_caller]
 fn check(program: &Program, arguments: &str, code: i32, expected: &str) {
     let ended = program.job(arguments).run();
@@ -20,10 +22,13 @@ fn programs_that_do_well() {
     check(&program, "x --threads 4 --policy ss --master-works", 0, WELL);
     check(&program, "settled --policy ss", 0, "settled: 1\n");
     check(&program, "priority --policy ss --threads 2", 0, "first: 30\n");
+    check(&program, "hint --policy ss --threads 2", 0, "first: 30\n");
     check(&program, "arrive", 0, WELL);
     check(&program, "arrive --threads 1", 0, WELL);
     check(&program, "keep", 0, WELL);
     check(&program, "map", 0, "sum of squares 328400\n");
+    check(&program, "bag", 0, BAG);
+    check(&program, "bag --threads 1", 0, BAG);
     check(&program, "rest --threads=3 6 -- --threads 5", 0, &format!("{WELL}5 left: rest 5\n"));
 }
 
@@ -126,7 +131,9 @@ fn failures_end_runs_on_ranks() {
             assert_ne!(ended.code, 0, "{library:?} {mode}");
             assert!(ended.stderr.contains(expected), "{library:?} {mode}: {}", ended.stderr);
         }
-        let ended = library.launch(3, &program.path()).arg("map").run();
-        assert_eq!((ended.code, ended.text().as_str()), (0, "sum of squares 328400\n"));
+        for (mode, expected) in [("map", "sum of squares 328400\n"), ("bag", BAG)] {
+            let ended = library.launch(3, &program.path()).arg(mode).run();
+            assert_eq!((ended.code, ended.text().as_str()), (0, expected));
+        }
     }
 }

@@ -17,6 +17,19 @@ struct state {
     mw_priority priority;
 };
 
+static const mw_hint *hints(void *state, mw_tasks arrived, size_t *n_hints)
+{
+    static mw_hint hint;
+    (void)state;
+    hint.tasks = arrived;
+    if (hint.tasks.start < 30)
+        hint.tasks.start = 30;
+    hint.priority = 2;
+    hint.near = 1;
+    *n_hints = 1;
+    return &hint;
+}
+
 static int is_mode(const struct state *state, const char *mode)
 {
     return strcmp(state->mode, mode) == 0;
@@ -58,6 +71,8 @@ static int master_next(void *data, uint64_t iteration, mw_plan *plan, mw_buffer 
     state->priority.priority = 2;
     plan->priorities = &state->priority;
     plan->n_priorities = is_mode(state, "priority");
+    plan->hints = is_mode(state, "hint") ? hints : NULL;
+    plan->keeps_places = true;
     /* Shared data in two parts, of which the first is lent; workers keep them in later iterations. */
     if (iteration == 0 || is_mode(state, "resume")) {
         static const uint64_t factor = 3;
@@ -176,7 +191,7 @@ static int master_final(void *data, const mw_report *report)
         sum = 7 * sum + state->sums[task];
     if (is_mode(state, "settled"))
         printf("settled: %d\n", state->n_recovered < N_TASKS);
-    else if (is_mode(state, "priority"))
+    else if (is_mode(state, "priority") || is_mode(state, "hint"))
         printf("first: %d\n", (int)state->first_start);
     else
         printf("sum %llu after %d iterations from %d, begun %d times\n", (unsigned long long)sum,
@@ -211,6 +226,40 @@ static int map(double first)
     return code;
 }
 
+static uint64_t n_taken, digest;
+
+/* A task is the height of a tree, and makes those of two smaller ones. */
+static int visit(void *context, const void *task, mw_bag *bag, void *result)
+{
+    int32_t height = *(const int32_t *)task;
+    (void)context;
+    *(int32_t *)result = height;
+    for (int32_t less = 1; less <= 2 && less <= height; less++) {
+        int32_t smaller = height - less;
+        if (mw_bag_add(bag, &smaller, smaller % 3) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int take(void *context, const void *result)
+{
+    (void)context;
+    n_taken++;
+    digest = digest * 31 + (uint64_t)*(const int32_t *)result;
+    return 0;
+}
+
+static int bag(const mw_options *options)
+{
+    mw_bag_function function = {visit, take, NULL, sizeof(int32_t), sizeof(int32_t)};
+    int32_t first[] = {15, 3};
+    int code = mw_run_bag(&function, first, 2, options);
+    if (code == MW_OK && mw_is_master())
+        printf("%llu tasks, digest %llu\n", (unsigned long long)n_taken, (unsigned long long)digest);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     static struct state state;
@@ -229,6 +278,8 @@ int main(int argc, char **argv)
         code = mw_options_set(options, "policy", "fastest") || mw_run_with(&program, options);
     else if (is_mode(&state, "map"))
         code = map(0.0);
+    else if (is_mode(&state, "bag"))
+        code = bag(options);
     else if (is_mode(&state, "map-fails"))
         code = map(-1.0);
     else

@@ -1,12 +1,13 @@
 //! Tasks that arrive while an iteration runs.
 
-use super::Ledger;
+use super::{Ledger, Wishes};
+use std::ops::Range;
 
 impl Ledger {
-    /// Adds `n_new` tasks to the iteration; their numbers follow those of its `n_before` tasks.
-    pub(crate) fn extend(&mut self, n_before: u64, n_new: u64) {
-        self.pool.append(n_before, n_new);
-        self.n_tasks_open += n_new;
+    /// Adds tasks to the iteration, whose numbers follow those of its tasks so far.
+    pub(crate) fn extend(&mut self, arrived: Range<u64>, wishes: &Wishes) {
+        self.n_tasks_open += arrived.end - arrived.start;
+        self.pool.add(arrived, wishes);
         self.restart();
     }
 }

@@ -1,5 +1,6 @@
 //! Takes back prefetched chunks that an idle worker can begin at once.
 
+use super::worker_state::WorkerSpeed;
 use super::{Ledger, LedgerAction, WorkerState};
 
 /// Delay past a chunk's expected end after which the expectation no longer counts, in seconds.
@@ -14,7 +15,7 @@ impl Ledger {
         let waiting = (0..).zip(&self.workers.states).filter(|(_, state)| state.is_in_use());
         let waiting = waiting.filter(|(_, state)| 2 <= state.held.len() && self.can_others(state));
         let (worker, wait_s) = waiting
-            .map(|(worker, state)| (worker, self.wait_s(state, now_s)))
+            .map(|(worker, state)| (worker, wait_s(state, &self.seen.all, now_s)))
             .max_by(|(_, one_s), (_, other_s)| one_s.total_cmp(other_s))?;
         let state = self.workers.states.get_mut(worker as usize)?;
         if wait_s < 2.0 * state.speed.round_trip_s() {
@@ -30,13 +31,6 @@ impl Ledger {
         Some(LedgerAction::Retract { worker, chunk: held.id })
     }
 
-    /// Time until the chunk behind the present one begins, in seconds; infinite where the present one is
-    /// overdue.
-    fn wait_s(&self, state: &WorkerState, now_s: f64) -> f64 {
-        let end_s = state.expected_end_s(&self.all).map(|(end_s, _)| end_s);
-        end_s.filter(|end_s| now_s <= end_s + LATE_S).map_or(f64::INFINITY, |end_s| end_s - now_s)
-    }
-
     /// Returns whether an idle worker may get the last chunk of this worker.
     fn can_others(&self, state: &WorkerState) -> bool {
         let avoid = state.held.back().and_then(|held| held.part.avoid);
@@ -45,4 +39,11 @@ impl Ledger {
             self.workers.get(*worker).is_some_and(WorkerState::is_idle) && avoid != Some(*worker)
         })
     }
+}
+
+/// Time until the chunk behind the present one begins, in seconds; infinite where the present one is overdue. `all` is the
+/// speed of all workers together.
+fn wait_s(state: &WorkerState, all: &WorkerSpeed, now_s: f64) -> f64 {
+    let end_s = state.expected_end_s(all).map(|(end_s, _)| end_s);
+    end_s.filter(|end_s| now_s <= end_s + LATE_S).map_or(f64::INFINITY, |end_s| end_s - now_s)
 }

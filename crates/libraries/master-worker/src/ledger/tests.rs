@@ -10,8 +10,13 @@ const N_RANKS: u32 = 4;
 
 fn ledger(policy: &str, prefetch: Prefetch) -> Ledger {
     let policy = by_name(policy).unwrap().policy(&Settings::default());
-    let rules =
-        Rules { prefetch, n_attempts: 1000, patience_s: PATIENCE_S, is_master_working: false };
+    let rules = Rules {
+        prefetch,
+        n_attempts: 1000,
+        patience_s: PATIENCE_S,
+        n_times_overdue: f64::INFINITY,
+        is_master_working: false,
+    };
     Ledger::new(policy, rules, N_RANKS)
 }
 
@@ -37,7 +42,7 @@ fn steps(ledger: &mut Ledger, now_s: f64) -> Vec<(u32, Range<u64>)> {
 fn measured_ledger(prefetch: Prefetch) -> Ledger {
     let mut ledger = ledger("ss", prefetch);
     for chunk in [1, 2] {
-        ledger.begin(1, &[], 1);
+        ledger.begin(1, Wishes::default(), 1);
         assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1)]);
         ledger.finished(1, chunk, measured(1.0), 1.5).unwrap();
         assert!(ledger.is_done());
@@ -48,7 +53,7 @@ fn measured_ledger(prefetch: Prefetch) -> Ledger {
 #[test]
 fn the_next_chunk_leaves_just_before_the_present_one_ends() {
     let mut ledger = measured_ledger(Prefetch::Late);
-    ledger.begin(3, &[], 1);
+    ledger.begin(3, Wishes::default(), 1);
     assert_eq!(steps(&mut ledger, 10.0), [(1, 0..1)]);
     // The chunk arrives after a quarter of a second and takes one; the lead is twice the round trip of
     // half a second.
@@ -62,7 +67,7 @@ fn the_next_chunk_leaves_just_before_the_present_one_ends() {
 fn without_prefetch_a_worker_has_one_chunk_and_with_it_always_two() {
     for (prefetch, expected) in [(Prefetch::Off, 1), (Prefetch::Always, 2)] {
         let mut ledger = measured_ledger(prefetch);
-        ledger.begin(3, &[], 1);
+        ledger.begin(3, Wishes::default(), 1);
         assert_eq!(steps(&mut ledger, 10.0).len(), expected);
         assert_eq!(steps(&mut ledger, 11.0), []);
     }
@@ -71,7 +76,7 @@ fn without_prefetch_a_worker_has_one_chunk_and_with_it_always_two() {
 #[test]
 fn an_idle_worker_gets_what_another_one_has_not_begun() {
     let mut ledger = ledger("ss", Prefetch::Always);
-    ledger.begin(3, &[], 2);
+    ledger.begin(3, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2), (1, 2..3)]);
     ledger.finished(2, 2, measured(10.0), 10.0).unwrap();
     // The chunk that worker 1 computes is overdue only a little later.
@@ -86,7 +91,7 @@ fn an_idle_worker_gets_what_another_one_has_not_begun() {
 #[test]
 fn who_is_silent_is_missed_and_welcome_again() {
     let mut ledger = ledger("static", Prefetch::Late);
-    ledger.begin(2, &[], 2);
+    ledger.begin(2, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     ledger.finished(2, 2, measured(1.0), 1.0).unwrap();
     assert_eq!(steps(&mut ledger, PATIENCE_S), []);
@@ -94,24 +99,70 @@ fn who_is_silent_is_missed_and_welcome_again() {
     assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(1, 1..1), (2, 0..1)]);
     assert!(!ledger.workers.is_in_use(1));
     assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [1]);
-    assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0), None);
-    assert!(ledger.workers.is_in_use(1) && !ledger.is_done());
+    assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0).unwrap().tasks, 0..1);
+    assert!(ledger.workers.is_in_use(1) && ledger.is_done());
+    assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [2]);
+    assert_eq!(ledger.finished(2, 3, measured(1.0), 131.0), None);
     assert_eq!(ledger.workers.missing().count(), 0);
-    ledger.finished(2, 3, measured(1.0), 131.0).unwrap();
-    assert!(ledger.is_done());
+}
+
+/// Two workers with tasks of 1 s, of which worker 1 does not answer the last one; at 21 s worker 2 gets it as well.
+fn overdue_ledger() -> Ledger {
+    let mut ledger = ledger("ss", Prefetch::Off);
+    ledger.rules.n_times_overdue = 15.0;
+    ledger.begin(3, Wishes::default(), 2);
+    assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
+    ledger.finished(1, 1, measured(1.0), 1.0).unwrap();
+    assert_eq!(steps(&mut ledger, 1.0), [(1, 2..3)]);
+    ledger.finished(2, 2, measured(1.0), 1.5).unwrap();
+    assert_eq!(steps(&mut ledger, 15.9), []);
+    assert_eq!(steps(&mut ledger, 20.0), [], "the master may have been away itself");
+    assert_eq!(steps(&mut ledger, 21.0), [(1, 1..1), (2, 2..3)]);
+    assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [1]);
+    ledger
+}
+
+#[test]
+fn of_an_overdue_chunk_the_first_answer_counts() {
+    for first in [1, 2] {
+        let mut ledger = overdue_ledger();
+        let answers = if first == 1 { [(1, 3), (2, 4)] } else { [(2, 4), (1, 3)] };
+        let counted = answers.map(|(worker, chunk)| {
+            let done = ledger.finished(worker, chunk, measured(40.0), 50.0);
+            (done.map(|done| done.tasks), ledger.is_done())
+        });
+        assert_eq!(counted, [(Some(2..3), true), (None, true)]);
+        assert_eq!(ledger.workers.missing().count(), 0);
+        ledger.begin(2, Wishes::default(), 2);
+        assert_eq!(steps(&mut ledger, 60.0).len(), 2);
+        // By as much as chunks were late before, they may be again.
+        assert_eq!((steps(&mut ledger, 100.0), steps(&mut ledger, 110.0)), (vec![], vec![]));
+    }
+}
+
+#[test]
+fn a_worker_that_is_missed_leaves_the_master_alone_only_after_the_patience() {
+    let mut ledger = overdue_ledger();
+    ledger.gone(2);
+    assert_eq!(steps(&mut ledger, PATIENCE_S), []);
+    assert!(!ledger.workers.is_alone());
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), []);
+    assert!(ledger.workers.is_alone());
+    assert_eq!(ledger.deal_to_master(PATIENCE_S + 21.0).unwrap().tasks, 2..3);
 }
 
 #[test]
 fn who_is_missed_gets_nothing_in_later_iterations_either() {
     let mut ledger = ledger("static", Prefetch::Off);
-    ledger.begin(2, &[], 2);
+    ledger.begin(2, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     ledger.finished(1, 1, measured(1.0), 1.0).unwrap();
     assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
     assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(2, 1..1), (1, 1..2)]);
     ledger.finished(1, 3, measured(1.0), 130.0).unwrap();
     for (n_workers, now_s) in [(1, 200.0), (2, 300.0)] {
-        ledger.begin(4, &[], n_workers);
+        ledger.begin(4, Wishes::default(), n_workers);
         let dealt = steps(&mut ledger, now_s);
         assert_eq!(dealt, [(1, 0..4)]);
         assert_eq!(ledger.workers.missing().collect::<Vec<_>>(), [2]);
@@ -124,7 +175,7 @@ fn who_is_missed_gets_nothing_in_later_iterations_either() {
 fn what_failed_goes_elsewhere_until_it_failed_too_often() {
     let mut ledger = ledger("static", Prefetch::Off);
     ledger.rules.n_attempts = 2;
-    ledger.begin(2, &[], 2);
+    ledger.begin(2, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     assert_eq!(ledger.failed(1, 1, 1.0), None);
     assert_eq!(steps(&mut ledger, 1.0), []);
@@ -136,11 +187,11 @@ fn what_failed_goes_elsewhere_until_it_failed_too_often() {
 #[test]
 fn workers_above_the_number_are_parked() {
     let mut ledger = ledger("static", Prefetch::Off);
-    ledger.begin(6, &[], 2);
+    ledger.begin(6, Wishes::default(), 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..3), (2, 3..6)]);
     assert_eq!(ledger.settle(), []);
     assert!(!ledger.workers.is_alone(), "they will be back");
-    ledger.begin(6, &[], 3);
+    ledger.begin(6, Wishes::default(), 3);
     // The first two workers are still busy with tasks that are no longer wanted.
     assert_eq!(steps(&mut ledger, 1.0), [(3, 0..6)]);
     ledger.gone(3);
@@ -158,7 +209,7 @@ fn workers_above_the_number_are_parked() {
 #[test]
 fn the_master_takes_what_ends_before_it_is_needed() {
     let mut ledger = measured_ledger(Prefetch::Off);
-    ledger.begin(100, &[], 1);
+    ledger.begin(100, Wishes::default(), 1);
     assert_eq!(steps(&mut ledger, 10.0), [(1, 0..1)]);
     assert_eq!(ledger.deal_to_master(10.0).unwrap().tasks, 1..2);
     ledger.finished(0, 4, measured(1.0), 11.0).unwrap();
@@ -235,7 +286,7 @@ impl World {
                 self.queues.remove(&worker);
                 self.ledger.gone(worker);
             }
-            Fate::Sleeps => self.now_s += 2.0 * PATIENCE_S,
+            Fate::Sleeps => self.now_s += if worker == 1 { 12.0 } else { 2.0 * PATIENCE_S },
             Fate::Fails | Fate::Finishes | Fate::Dies => {
                 let Some((id, _)) = queue.pop_front() else { return };
                 if matches!(fate, Fate::Fails) {
@@ -255,6 +306,7 @@ proptest! {
         prefetch in prop_oneof![Just(Prefetch::Off), Just(Prefetch::Late), Just(Prefetch::Always)],
         n_tasks in 0u64..60,
         n_workers in 1..N_RANKS,
+        n_times_overdue in prop_oneof![Just(f64::INFINITY), Just(10.0)],
         fates in prop::collection::vec(any_fate(), 1..80),
     ) {
         let mut world = World {
@@ -263,10 +315,12 @@ proptest! {
             queues: (1..N_RANKS).map(|worker| (worker, VecDeque::new())).collect(),
             n_recovered: Vec::new(),
         };
+        world.ledger.rules.n_times_overdue = n_times_overdue;
         let mut fates = fates.into_iter();
+        let wishes = Wishes { priorities: vec![(3..9, 1)], near: vec![(6..20, 2), (30..40, 1)], keeps_places: true };
         for _ in 0..3 {
             world.n_recovered = vec![0; usize::try_from(n_tasks).unwrap()];
-            world.ledger.begin(n_tasks, &[(3..9, 1)], n_workers);
+            world.ledger.begin(n_tasks, wishes.clone(), n_workers);
             let mut n_rounds = 0;
             while !world.ledger.is_done() {
                 n_rounds += 1;

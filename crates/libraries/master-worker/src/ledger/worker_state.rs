@@ -13,6 +13,8 @@ pub(crate) enum Presence {
     InUse,
     /// The worker computes tasks no longer wanted; it takes part again when it answers.
     Busy,
+    /// Others got its tasks, as it takes far longer than expected; it takes part again when it answers.
+    Overdue,
     /// The worker is missing; it takes part again should it answer.
     Away,
     /// The worker is gone for good.
@@ -38,9 +40,15 @@ pub(crate) struct WorkerState {
     pub(crate) presence: Presence,
     /// Chunks held, in the order in which the worker computes them.
     pub(crate) held: VecDeque<AssignedChunk>,
+    /// Chunks of this iteration that others got as well, and that the worker may still answer.
+    pub(crate) missed: Vec<AssignedChunk>,
     pub(crate) speed: WorkerSpeed,
     /// Start of the present chunk, in seconds, as far as it is known.
     pub(crate) began_s: f64,
+    /// Number of tasks of the present chunk, or of the last one.
+    pub(crate) n_computing: u64,
+    /// Number of times that these tasks were missed before.
+    pub(crate) n_missed: u32,
     /// True if a `Watch` alarm is set for the worker.
     pub(crate) is_watched: bool,
     /// True if the policy left what there was to other workers when this one asked.
@@ -125,9 +133,9 @@ impl WorkerStates {
         self.that(WorkerState::is_free)
     }
 
-    /// Workers that are missing and have sent nothing since.
+    /// Workers that are overdue or missing and have sent nothing since.
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
-        self.that(|state| state.presence == Presence::Away)
+        self.that(|state| matches!(state.presence, Presence::Overdue | Presence::Away))
     }
 
     fn that(&self, is_so: impl Fn(&WorkerState) -> bool) -> impl Iterator<Item = u32> {
@@ -142,7 +150,8 @@ impl WorkerStates {
     /// Returns whether no worker can compute, now or soon, so that only the master is left.
     pub(crate) fn is_alone(&self) -> bool {
         let mut workers = self.states.iter().skip(1);
-        !workers.any(|state| state.is_in_use() || state.presence == Presence::Busy)
+        let may_compute = [Presence::InUse, Presence::Busy, Presence::Overdue];
+        !workers.any(|state| may_compute.contains(&state.presence))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Known, Master, bytes_of};
 use crate::Error;
-use crate::ledger::{Done, LedgerAction, SentChunk, WorkerTimes};
+use crate::ledger::{Done, LedgerAction, SentChunk, Wishes, WorkerTimes};
 use crate::message::Message;
 use crate::panics::caught;
 use crate::program::Program;
@@ -43,7 +43,12 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let n_before = self.reporting.n_tasks;
         let n_new = self.program.n_arrived().map_or(0, |n_now| n_now.saturating_sub(n_before));
         if n_new != 0 && !self.program.is_settled() {
-            self.ledger.extend(n_before, n_new);
+            let arrived = n_before..n_before + n_new;
+            let mut wishes = Wishes::default();
+            for hint in self.program.hints(arrived.clone()) {
+                hint.add_to(&mut wishes);
+            }
+            self.ledger.extend(arrived, &wishes);
             self.reporting.n_tasks += n_new;
         }
         !self.ledger.is_done()
@@ -100,7 +105,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let workers: Vec<u32> = self.ledger.workers.in_use().collect();
         let n_missing = self.ledger.workers.present().count() - workers.len();
         let knows = |worker: &u32| self.sent.known[*worker as usize].shared == self.sent.n_shared;
-        if n_missing != 0 || workers.len() < N_BROADCAST_MIN || workers.iter().any(knows) {
+        if n_missing != 0
+            || self.transport.has_lost_launched()
+            || workers.len() < N_BROADCAST_MIN
+            || workers.iter().any(knows)
+        {
             return Ok(());
         }
         let Some(shared) = self.sent.shared.as_ref() else { return Ok(()) };

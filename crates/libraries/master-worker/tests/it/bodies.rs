@@ -38,6 +38,8 @@ pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
         ("the_model_chooses_among_the_workers", the_model_chooses_among_the_workers),
         ("nothing_to_do_is_done", nothing_to_do_is_done),
         ("what_arrives_belongs_to_the_iteration", arriving::what_arrives_belongs_to_the_iteration),
+        ("what_arrives_may_come_first", arriving::what_arrives_may_come_first),
+        ("tasks_stay_where_they_were", arriving::tasks_stay_where_they_were),
     ]
 }
 

@@ -138,6 +138,17 @@ fn a_panic_of_the_master_ends_all() {
     }
 }
 
+/// The tasks are as many on any number of ranks, too.
+#[test]
+fn tasks_that_make_tasks_are_all_done() {
+    let expected = "2680 ways to place 11 queens, in 11598 tasks\n";
+    let words = ["11", "11 --policy ss --prefetch always", "11 --policy static --master-works"];
+    for (library, n_ranks) in Library::ALL.into_iter().zip([2, 3, 5, 1]) {
+        let job = library.launch(n_ranks, &example("queens"));
+        check(&job.args(words[n_ranks % 3].split(' ')), expected);
+    }
+}
+
 #[test]
 fn ten_million_tasks_are_dealt_at_once() {
     let numbers: u64 = (0..10_000_000).sum();

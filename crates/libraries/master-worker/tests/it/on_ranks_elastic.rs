@@ -167,15 +167,23 @@ fn end_of_killed(
 /// Regression: in release builds all other ranks died of a segmentation fault, and the launcher returned code 0,
 /// because the error path of a call to the library was miscompiled.
 #[test]
-fn a_launched_rank_that_is_killed_ends_the_job_with_a_code() {
-    for victim in ["0", "1", "2"] {
-        let rank = format!("OMPI_COMM_WORLD_RANK={victim}");
-        let ended = end_of_killed(3, "5000", 2, |variable| variable == rank.as_bytes());
-        assert_ne!(ended.code, 0, "rank {victim}: {}", ended.text());
-        assert_eq!(lines(&ended, "digest"), Vec::<&str>::new(), "rank {victim}");
-        // The remaining ranks report why they end.
-        let said = ["cannot communicate", "received nothing from the master"];
-        assert!(said.iter().any(|words| ended.stderr.contains(words)), "{}", ended.text());
+fn a_launched_master_that_is_killed_ends_the_job_with_a_code() {
+    let ended = end_of_killed(3, "5000", 2, |variable| variable == b"OMPI_COMM_WORLD_RANK=0");
+    assert_ne!(ended.code, 0, "{}", ended.text());
+    assert_eq!(lines(&ended, "digest"), Vec::<&str>::new());
+    // The remaining ranks report why they end.
+    assert!(ended.stderr.contains("received nothing from the master"), "{}", ended.text());
+}
+
+/// The others do its work, and another worker is started in its place where a number is asked for.
+#[test]
+fn a_launched_worker_that_is_killed_costs_nothing_but_time() {
+    for (words, n_started) in [("5000", 0), ("5000 --workers 2 --max-workers 2", 1)] {
+        let ended = end_of_killed(3, words, 2, |variable| variable == b"OMPI_COMM_WORLD_RANK=1");
+        assert_eq!(ended.code, 0, "{}", ended.text());
+        check_result(&ended, 12);
+        assert_eq!(lines(&ended, "lost"), ["1"], "{}", ended.text());
+        assert_eq!(lines(&ended, "remark").len(), n_started, "{}", ended.text());
     }
 }
 
