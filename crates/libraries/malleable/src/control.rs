@@ -174,6 +174,11 @@ pub(crate) fn program_name() -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Returns whether others may choose the size: Slurm, whose nodes are others' as well, or a tool that tunes the program.
+pub(crate) fn is_led() -> bool {
+    slurm_job().is_some() || std::env::var_os("SINTONIA_TUNE").is_some_and(|value| value == "1")
+}
+
 /// Id of the Slurm job that this process belongs to.
 pub(crate) fn slurm_job() -> Option<u64> {
     std::env::var("SLURM_JOB_ID").ok()?.parse().ok()

@@ -103,7 +103,7 @@ impl Coordinator {
         }
         let mut record = Record::open(options.record.as_deref(), options.is_explaining)?;
         record.resizes = std::mem::take(&mut handover.resizes);
-        let mut advisor = ResizeAdvisor::new(options, control::slurm_job().is_some())?;
+        let mut advisor = ResizeAdvisor::new(options, control::is_led())?;
         handover.seen.iter().for_each(|(size, seconds, n)| advisor.saw(*size, *seconds, *n));
         if handover.is_led {
             advisor.follow();

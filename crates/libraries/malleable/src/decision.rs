@@ -8,8 +8,8 @@
 //!
 //! # Invariants
 //! - With `--model none`, and without a range, nothing is proposed; requests from outside are evaluated all the same.
-//! - Without `--model` nothing is proposed under Slurm, where nodes are others' as well, or beside a schedule, or once
-//!   somebody else has chosen a size.
+//! - Without `--model` nothing is proposed under Slurm, where nodes are others' as well, under a tool that tunes, beside a
+//!   schedule, and once somebody else has chosen a size.
 
 use crate::options::Options;
 use fitting::{ModelFile, ModelFileError};
@@ -122,13 +122,13 @@ pub(crate) struct ResizeAdvisor {
 }
 
 impl ResizeAdvisor {
-    /// Creates the decision maker for `options`; others own the nodes `is_shared` says.
+    /// Creates the decision maker for `options`; `is_led` says whether others may choose the size.
     ///
     /// # Errors
     /// [`DecisionError`] if the model cannot be used.
-    pub(crate) fn new(options: &Options, is_shared: bool) -> Result<Self, DecisionError> {
+    pub(crate) fn new(options: &Options, is_led: bool) -> Result<Self, DecisionError> {
         let advisor = Self { n_iterations: options.n_iterations, ..Self::default() };
-        let is_free = options.schedule.is_empty() && !is_shared;
+        let is_free = options.schedule.is_empty() && !is_led;
         let (model, choice) = match options.model.as_deref() {
             None if is_free => (None, Choice::UntilOthers),
             None => (None, Choice::Others),
@@ -422,13 +422,13 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_chooses(options: Options, is_shared: bool, expected: [bool; 2]) {
-        let mut advisor = ResizeAdvisor::new(&options.clone().iterations(1000), is_shared).unwrap();
+    fn check_chooses(options: Options, is_led: bool, expected: [bool; 2]) {
+        let mut advisor = ResizeAdvisor::new(&options.clone().iterations(1000), is_led).unwrap();
         saw(&mut advisor, 4, 1.0);
         let before = sizes(&mut advisor).is_some();
         advisor.follow();
         saw(&mut advisor, 4, 1.0);
-        assert_eq!([before, sizes(&mut advisor).is_some()], expected, "{options:?} {is_shared}");
+        assert_eq!([before, sizes(&mut advisor).is_some()], expected, "{options:?} {is_led}");
     }
 
     #[test]
