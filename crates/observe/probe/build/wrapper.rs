@@ -134,11 +134,9 @@ pub(crate) fn before(number: usize, operation: &Operation, is_fortran: bool) -> 
             "    call.will_complete({}, {n_requests});\n",
             variable(operation, requests)
         ));
-        if let Some((param, are_several)) = statuses(operation) {
-            let statuses = variable(operation, param);
-            code.push_str(&format!(
-                "    let {statuses} = call.statuses_or_own({statuses}, {are_several});\n"
-            ));
+        if let Some((param, false)) = statuses(operation) {
+            let status = variable(operation, param);
+            code.push_str(&format!("    let {status} = call.status_or_own({status});\n"));
         }
         if operation.mode == Mode::Blocking {
             code.push_str(&format!(

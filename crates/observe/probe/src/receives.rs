@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 
 const N_SETS: usize = 512;
 const N_WAYS: usize = 8;
-/// Requests of one call that are looked up, and statuses that a call can be lent.
+/// Requests of one call that are looked up.
 const N_LOOKED_UP_MAX: usize = N_SETS * N_WAYS;
 /// Words of the largest status of all libraries.
 const N_STATUS_WORDS: usize = 4;
@@ -39,8 +39,8 @@ struct Table {
     n_looked_up: usize,
     /// Place of each of them.
     places: [u16; N_LOOKED_UP_MAX],
-    /// Lent to calls whose program ignores the statuses.
-    statuses: [[u64; N_STATUS_WORDS]; N_LOOKED_UP_MAX],
+    /// Lent to calls whose program ignores the status.
+    status: [u64; N_STATUS_WORDS],
 }
 
 impl Receives {
@@ -95,9 +95,9 @@ impl Receives {
         self.table().map_or(0, |table| table.n_looked_up)
     }
 
-    /// Address of statuses for the call in progress, one for each of its requests.
-    pub(crate) fn statuses(&mut self) -> usize {
-        self.table().map_or(0, |table| table.statuses.as_mut_ptr().addr())
+    /// Address of a status for the call in progress.
+    pub(crate) fn status(&mut self) -> usize {
+        self.table().map_or(0, |table| table.status.as_mut_ptr().addr())
     }
 
     /// Returns the room of the receive at a position of the completed call, in bytes; `None` if it is no known receive.

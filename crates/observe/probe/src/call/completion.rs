@@ -5,7 +5,6 @@ use super::MonitoredCall;
 use super::arguments::{read_handle, read_status};
 use super::awaited::note_request;
 use crate::thread::{PendingRequests, Thread};
-use mpi_abi::LibraryFamily;
 
 /// Requests that a completion call has completed, given its results.
 #[derive(Clone, Copy)]
@@ -69,19 +68,15 @@ impl MonitoredCall {
         }
     }
 
-    /// Returns the address of the statuses to pass to MPI: the program's own, or ours if the program ignores them and a
-    /// receive may complete. After an error, calls of MPICH with several statuses leave other requests open than those without.
+    /// Returns the address of the status to pass to MPI: the program's own, or ours if the program ignores it and a receive
+    /// may complete. Several are left as they are: after an error, calls of MPICH and Open MPI 5 with statuses return other
+    /// codes, and leave other requests open, than those without.
     #[inline(always)]
-    pub(crate) fn statuses_or_own(&mut self, statuses: usize, are_several: bool) -> usize {
-        let is_like_without =
-            !are_several || self.thread().library.family == LibraryFamily::OpenMpi;
-        if is_like_without
-            && self.thread().receives.has_some()
-            && ignored(self, statuses, are_several) == Some(true)
-        {
-            self.thread().receives.statuses()
+    pub(crate) fn status_or_own(&mut self, status: usize) -> usize {
+        if self.thread().receives.has_some() && ignored(self, status, false) == Some(true) {
+            self.thread().receives.status()
         } else {
-            statuses
+            status
         }
     }
 
