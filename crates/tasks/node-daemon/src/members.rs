@@ -15,6 +15,7 @@
 mod gossip;
 mod meeting;
 mod membership_thread;
+mod warnings;
 
 use crate::links::{ClusterKey, Hello, LinkError, LinkEvent, LinkOptions, Links, SendError};
 use crate::lock;

@@ -10,8 +10,9 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -64,7 +65,7 @@ pub struct StartedJob {
     deadline: Instant,
     lines: Receiver<String>,
     seen: String,
-    stderr: RefCell<Option<JoinHandle<String>>>,
+    stderr: RefCell<Option<ErrorReader>>,
     status: Receiver<ExitStatus>,
 }
 
@@ -181,15 +182,7 @@ impl Job {
 impl StartedJob {
     fn new(mut child: Child, mark: JobMark, job: &Job) -> Self {
         let stdout = child.stdout.take().expect("it is piped");
-        let mut stderr = child.stderr.take().expect("it is piped");
-        let words = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let read = stderr.read_to_end(&mut bytes);
-            read.map_or_else(
-                |error| error.to_string(),
-                |_| String::from_utf8_lossy(&bytes).into_owned(),
-            )
-        });
+        let words = ErrorReader::new(child.stderr.take().expect("it is piped"));
         let (pid, lines) = (child.id(), lines_of(stdout));
         let (tell, status) = channel();
         std::thread::spawn(move || {
@@ -294,7 +287,7 @@ impl StartedJob {
         self.mark.remove_library_files();
         self.seen.extend(self.lines.iter());
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-        let stderr = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
+        let stderr = self.stderr.take().map(ErrorReader::all).unwrap_or_default();
         EndedJob { code, stdout: std::mem::take(&mut self.seen), stderr }
     }
 
@@ -303,7 +296,7 @@ impl StartedJob {
     pub fn fail(&self, why: &str) -> ! {
         self.mark.end();
         self.mark.remove_library_files();
-        let errors = self.stderr.take().and_then(last_words).unwrap_or_default();
+        let errors = self.stderr.take().map(ErrorReader::so_far).unwrap_or_default();
         let rest: String = self.lines.try_iter().collect();
         panic!("{} {why}; it printed:\n{}{rest}{errors}", self.command, self.seen)
     }
@@ -318,13 +311,45 @@ impl Drop for StartedJob {
     }
 }
 
-/// Text of a reader thread that ends soon; an unknown process may keep the other end of its pipe open.
-fn last_words(reader: JoinHandle<String>) -> Option<String> {
-    let until = Instant::now() + Duration::from_secs(1);
-    while !reader.is_finished() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(5));
+/// Reader of standard error.
+#[derive(Debug)]
+struct ErrorReader {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl ErrorReader {
+    fn new(mut stderr: ChildStderr) -> Self {
+        let bytes = Arc::<Mutex<Vec<u8>>>::default();
+        let read = Arc::clone(&bytes);
+        let thread = std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(n @ 1..) = stderr.read(&mut chunk) {
+                read.lock().unwrap_or_else(PoisonError::into_inner).extend(&chunk[..n]);
+            }
+        });
+        Self { bytes, thread }
     }
-    reader.is_finished().then(|| reader.join().ok()).flatten()
+
+    /// Text until the other end is closed.
+    fn all(self) -> String {
+        self.thread.join().expect("it only reads");
+        text_of(&self.bytes)
+    }
+
+    /// Text of a job that was ended; an unknown process may keep the other end open.
+    fn so_far(self) -> String {
+        let until = Instant::now() + Duration::from_secs(1);
+        while !self.thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        text_of(&self.bytes)
+    }
+}
+
+fn text_of(bytes: &Mutex<Vec<u8>>) -> String {
+    let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Lines of standard output, with their line ends, as they arrive.

@@ -40,7 +40,7 @@ fn heat_is_the_same_in_fortran() {
     for library in Library::SYSTEM {
         let program = Program::of(library, "examples/rod.f90");
         let (unchanged, _) = rod(&program, 1, "");
-        let words = "--preferred 2 --foreground --check-every 1 --schedule 20:4,100:1,200:3";
+        let words = "--preferred 2 --foreground --check-every 1 --redistribution sync --schedule 20:4,100:1,200:3";
         assert_eq!(rod(&program, 4, words), (unchanged, 3), "{library:?}");
     }
 }

@@ -6,6 +6,7 @@
 
 use super::gossip::{Gossip, UntoldNews};
 use super::meeting::Meeting;
+use super::warnings::Warnings;
 use super::{Announced, ClusterEvent, ClusterOptions, OnEvent, Shared};
 use crate::links::{Hello, LinkError, LinkEvent, Links, Refusal};
 use crate::lock;
@@ -65,11 +66,11 @@ pub(super) struct MembershipThread {
     in_doubt: BTreeSet<NodeId>,
     began: Instant,
     looked: Instant,
-    probed: Instant,
-    /// Place of the node that was looked after last.
-    last_probe: u32,
+    /// When a node was looked after last, and its place.
+    probed: (Instant, u32),
     /// Time since when a node refuses this one's name, and the error message.
     refused: Option<(Instant, String)>,
+    warnings: Warnings,
 }
 
 impl MembershipThread {
@@ -108,9 +109,9 @@ impl MembershipThread {
             in_doubt: BTreeSet::new(),
             began: now,
             looked: now,
-            probed: now,
-            last_probe: 0,
+            probed: (now, 0),
             refused: None,
+            warnings: Warnings::default(),
         }
     }
 
@@ -119,7 +120,8 @@ impl MembershipThread {
         self.dial();
         loop {
             let look = self.looks_every().saturating_sub(self.looked.elapsed());
-            let wait = self.news.due_in().map_or(look, |due| due.min(look));
+            let due = [self.news.due_in(), self.warnings.due_in()].into_iter().flatten().min();
+            let wait = due.map_or(look, |due| due.min(look));
             match incoming.recv_timeout(wait) {
                 Ok(MembershipEvent::Link(event)) => self.on_link(event),
                 Ok(MembershipEvent::Gossip { from, gossip }) => self.on_gossip(from, gossip),
@@ -147,6 +149,9 @@ impl MembershipThread {
             self.dial();
             if self.news.due_in().is_some_and(|due| due.is_zero()) {
                 self.spread();
+            }
+            for warning in self.warnings.take_due(&self.table) {
+                (self.on_event)(ClusterEvent::Warning(warning));
             }
         }
     }
@@ -176,7 +181,7 @@ impl MembershipThread {
                 let id = node_core::interface::node_id(&name);
                 self.lose(id);
                 if !self.table.has_left(id) {
-                    (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                    self.warnings.keep(Some(id), error);
                 }
             }
             LinkEvent::Rested(id) => {
@@ -187,9 +192,7 @@ impl MembershipThread {
             LinkEvent::Unreached(id) => self.lose(id),
             LinkEvent::Failed { met, error } => {
                 self.note_refusal(&error);
-                if !self.is_expected(met, &error) {
-                    (self.on_event)(ClusterEvent::Warning(error.to_string()));
-                }
+                self.warnings.keep(met, error);
             }
             // Such messages go to the core directly.
             LinkEvent::Message { .. } => {}
@@ -228,18 +231,6 @@ impl MembershipThread {
         Gossip { digest, ..Gossip::default() }.send(with, &self.links);
     }
 
-    /// Returns whether a failure is no news, since the node left in good order. An address that the user named is
-    /// dialed all the same: the node may be started again, and may know no other node.
-    fn is_expected(&self, met: Option<NodeId>, error: &LinkError) -> bool {
-        let (LinkError::Unreachable { peer, .. }
-        | LinkError::HungUp(peer)
-        | LinkError::Ended { peer, .. }) = error
-        else {
-            return false;
-        };
-        self.table.has_left_from(peer) || met.is_some_and(|node| self.table.has_left(node))
-    }
-
     /// Notes that this node's name was refused, if this daemon is the later one of the two: it has to give way.
     fn note_refusal(&mut self, error: &LinkError) {
         if let LinkError::Refused { refusal: Refusal::NameTaken { since, .. }, .. } = error
@@ -266,8 +257,8 @@ impl MembershipThread {
             let Some(node) = self.in_doubt.pop_first() else { break };
             self.links.reach(node);
         }
-        if PROBES_EVERY <= self.probed.elapsed() {
-            self.probed = Instant::now();
+        if PROBES_EVERY <= self.probed.0.elapsed() {
+            self.probed.0 = Instant::now();
             self.probe();
         }
     }
@@ -281,9 +272,9 @@ impl MembershipThread {
         let mut nodes: Vec<(u32, NodeId)> =
             self.table.reachable().map(|(node, _)| (place(&node), node)).collect();
         nodes.sort_unstable();
-        let next = nodes.iter().find(|(place, _)| self.last_probe < *place).or(nodes.first());
+        let next = nodes.iter().find(|(place, _)| self.probed.1 < *place).or(nodes.first());
         let Some(&(place, node)) = next else { return };
-        self.last_probe = place;
+        self.probed.1 = place;
         if self.linked.contains(&node) {
             self.compare(node);
         } else {

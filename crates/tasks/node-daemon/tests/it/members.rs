@@ -179,8 +179,8 @@ fn nothing_is_said_of_who_left_in_good_order_and_who_comes_back_is_found() {
     b.cluster.presence(Presence::Left);
     drop(b);
     until(|| [&a, &c].iter().all(|it| it.presence("b") == Some(Presence::Left)), "left");
-    // The warning of `d` shows when a dial to a closed port has failed: the others have dialed `b` in vain by then
-    // too.
+    // The warning of `d` shows when a dial to a closed port has failed, and is kept back as theirs are: the others have
+    // dialed `b` in vain by then too.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = nobody.local_addr().unwrap().to_string();
     drop(nobody);

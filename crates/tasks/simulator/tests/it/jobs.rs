@@ -72,7 +72,9 @@ fn check(scenario: &JobScenario, results: &JobResults) {
         }
     }
     assert!(results.n_left == 0 && results.runs.len() as u64 == results.n_tasks);
-    assert!(results.ratio() <= 1.0 + 1e-9, "{} {}", results.path_s, results.area_s);
+    // Simulated time counts nanoseconds.
+    let slack = 1.0 + 1e-9 * (1 + scenario.entries.len()) as f64 / results.makespan_s;
+    assert!(results.ratio() <= slack, "{} {}", results.path_s, results.area_s);
 }
 
 #[test]

@@ -101,12 +101,12 @@ fn plain(library: Library, program: &TestProgram) -> String {
 }
 
 /// Checks that each rank has called both operations once per round; at either end of the watch it may be between them, and
-/// a rank that loses its core while the one is found and the other is not does some more rounds.
+/// while a rank that is searched has lost its core, between the one and the other, the others do some more rounds.
 #[track_caller]
 fn check_rounds(summary: &Summary) {
     let calls = |name| summary.operations.get(name).map_or(0, |totals| totals.calls);
     let (sums, casts) = (calls("MPI_Allreduce"), calls("MPI_Bcast"));
-    let slack = (2 * N_RANKS as u64).max(sums / 1000);
+    let slack = (2 * N_RANKS as u64).max(sums / 50);
     assert!(slack < sums && sums.abs_diff(casts) <= slack, "{sums} sums, {casts} broadcasts");
 }
 
