@@ -110,6 +110,7 @@
 //! Sizes of chunks (`chunking`), messages (`comm`), simulated time (`simulator`).
 
 mod bag;
+mod bundle;
 mod map;
 mod program;
 mod run;

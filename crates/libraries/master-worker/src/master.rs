@@ -1,9 +1,11 @@
 //! The master: runs iteration after iteration, carries out the ledger's steps and feeds it what workers answer.
 
 mod iteration;
+mod sending;
 pub(crate) mod tally;
 
 use crate::Error;
+use crate::bundle::Bundle;
 use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
@@ -123,8 +125,18 @@ struct Master<'a, P: Program, T> {
     /// Number of iterations in the last checkpoint, and its time in seconds; the start of the run before the first.
     saved: (u64, f64),
     clock: Clock,
-    buffer: Vec<u8>,
+    buffers: Buffers,
+}
+
+/// Buffers that are used again.
+#[derive(Default)]
+struct Buffers {
+    /// Message that was received.
+    received: Vec<u8>,
     scratch: Vec<u8>,
+    /// Chunks to send together; of each its number, batch, number of tasks and bytes of input.
+    bundle: Bundle,
+    bundled: Vec<(u64, u32, u64, usize)>,
 }
 
 impl<'a, P: Program, T: Transport> Master<'a, P, T> {
@@ -179,8 +191,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             },
             saved: (0, 0.0),
             clock: Clock { now_s: 0.0, is_late: true },
-            buffer: Vec::new(),
-            scratch: Vec::new(),
+            buffers: Buffers::default(),
         }
     }
 

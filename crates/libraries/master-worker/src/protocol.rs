@@ -35,10 +35,13 @@ pub(crate) enum MessageKind {
     Broken,
     /// Master: reply with `Taken`.
     Ping,
+    /// Master or worker: several messages follow, of chunks or of results; `compute_s` is the time that the worker kept the
+    /// first one back.
+    Bundle,
 }
 
 impl MessageKind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Begin,
         Self::BeginBroadcast,
         Self::Chunk,
@@ -49,6 +52,7 @@ impl MessageKind {
         Self::Failed,
         Self::Broken,
         Self::Ping,
+        Self::Bundle,
     ];
 }
 
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn other_bytes_are_no_header() {
         check_refused(0, 0);
-        check_refused(0, 11);
+        check_refused(0, 12);
         check_refused(1, 1);
         check_refused(16, 1);
         assert_eq!(

@@ -9,8 +9,8 @@ pub(super) const LOOK_AGAIN_S: f64 = 0.5;
 /// Check that is due at a set time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alarm {
-    /// Check whether a worker that computes this chunk needs the next one.
-    Prefetch { worker: u32, chunk: u64 },
+    /// Check whether a worker that computes needs another chunk.
+    Prefetch { worker: u32 },
     /// Check whether a worker has been silent for too long.
     Watch { worker: u32 },
 }

@@ -1,6 +1,7 @@
 //! Tests of the ledger alone: its decisions, and that every task is done once whatever happens.
 
 use super::*;
+use crate::bundle::N_PARTS_MAX;
 use chunking::{Settings, by_name};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -71,6 +72,46 @@ fn without_prefetch_a_worker_has_one_chunk_and_with_it_always_two() {
         assert_eq!(steps(&mut ledger, 10.0).len(), expected);
         assert_eq!(steps(&mut ledger, 11.0), []);
     }
+}
+
+#[test]
+fn of_quick_chunks_as_many_leave_as_a_message_takes() {
+    for (prefetch, chunk_s, expected) in [
+        (Prefetch::Off, 1e-9, 1),
+        (Prefetch::Late, 1e-9, N_PARTS_MAX),
+        (Prefetch::Always, 1e-9, N_PARTS_MAX),
+        // The message and its answer take half a second each way.
+        (Prefetch::Late, 0.2, 5),
+        (Prefetch::Late, 2.0, 1),
+    ] {
+        let mut ledger = ledger("ss", prefetch);
+        for chunk in [1, 2] {
+            ledger.begin(1, Wishes::default(), 1);
+            steps(&mut ledger, 0.0);
+            ledger.finished(1, chunk, measured(chunk_s), 0.5 + chunk_s).unwrap();
+        }
+        ledger.begin(1000, Wishes::default(), 1);
+        let mut dealt = steps(&mut ledger, 10.0).len();
+        assert_eq!(steps(&mut ledger, 10.0), []);
+        // The first one begins after a quarter of a second.
+        dealt += steps(&mut ledger, 10.25).len();
+        assert_eq!(dealt, expected, "{prefetch:?} {chunk_s}");
+    }
+}
+
+#[test]
+fn who_has_nothing_comes_before_who_computes_and_all_have_their_share() {
+    let mut ledger = ledger("ss", Prefetch::Always);
+    for chunk in [1, 2] {
+        ledger.begin(1, Wishes::default(), 1);
+        steps(&mut ledger, 0.0);
+        ledger.finished(1, chunk, measured(1e-9), 0.5).unwrap();
+    }
+    ledger.begin(16, Wishes::default(), 2);
+    let dealt = steps(&mut ledger, 10.0);
+    assert_eq!(dealt[..2], [(1, 0..1), (2, 1..2)]);
+    let n_of = |worker| dealt.iter().filter(|(to, _)| *to == worker).count();
+    assert!(n_of(1).abs_diff(n_of(2)) <= 1 && dealt.len() < 12, "{dealt:?}");
 }
 
 #[test]
@@ -243,6 +284,7 @@ struct World {
     now_s: f64,
     queues: BTreeMap<u32, VecDeque<(u64, Range<u64>)>>,
     n_recovered: Vec<u32>,
+    chunk_s: f64,
 }
 
 impl World {
@@ -272,7 +314,7 @@ impl World {
     }
 
     fn recover(&mut self, worker: u32, id: u64) {
-        let done = self.ledger.finished(worker, id, measured(1.0), self.now_s);
+        let done = self.ledger.finished(worker, id, measured(self.chunk_s), self.now_s);
         for task in done.map_or(0..0, |done| done.tasks) {
             self.n_recovered[usize::try_from(task).unwrap()] += 1;
         }
@@ -306,6 +348,7 @@ proptest! {
         prefetch in prop_oneof![Just(Prefetch::Off), Just(Prefetch::Late), Just(Prefetch::Always)],
         n_tasks in 0u64..60,
         n_workers in 1..N_RANKS,
+        chunk_s in prop_oneof![Just(1.0), Just(1e-6)],
         n_times_overdue in prop_oneof![Just(f64::INFINITY), Just(10.0)],
         fates in prop::collection::vec(any_fate(), 1..80),
     ) {
@@ -314,6 +357,7 @@ proptest! {
             now_s: 0.0,
             queues: (1..N_RANKS).map(|worker| (worker, VecDeque::new())).collect(),
             n_recovered: Vec::new(),
+            chunk_s,
         };
         world.ledger.rules.n_times_overdue = n_times_overdue;
         let mut fates = fates.into_iter();

@@ -1,6 +1,7 @@
 //! State of one worker as the master knows it.
 
 use super::pool::TaskGroup;
+use crate::bundle::N_PARTS_MAX;
 use std::collections::VecDeque;
 
 /// Participation of a worker.
@@ -49,6 +50,8 @@ pub(crate) struct WorkerState {
     pub(crate) n_computing: u64,
     /// Number of times that these tasks were missed before.
     pub(crate) n_missed: u32,
+    /// Time of the `Prefetch` alarm that is set for the worker, in seconds.
+    pub(crate) prefetch_s: Option<f64>,
     /// True if a `Watch` alarm is set for the worker.
     pub(crate) is_watched: bool,
     /// True if the policy left what there was to other workers when this one asked.
@@ -82,6 +85,13 @@ impl WorkerState {
         let n_tasks = self.held.front()?.part.n_tasks();
         let chunk_s = self.speed.chunk_s(n_tasks).or_else(|| all.chunk_s(n_tasks))?;
         Some((self.began_s + chunk_s, chunk_s))
+    }
+
+    /// Number of chunks of `chunk_s` to have beyond the present one, so that a message and its answer take no longer than
+    /// these: at least one.
+    pub(crate) fn n_ahead(&self, chunk_s: f64) -> usize {
+        let n_more = 2.0 * self.speed.round_trip_s() / chunk_s;
+        1 + usize::try_from(whole_or_none(n_more)).unwrap_or(usize::MAX).min(N_PARTS_MAX - 1)
     }
 
     /// Removes and returns the chunk with this number.
@@ -153,6 +163,13 @@ impl WorkerStates {
         let may_compute = [Presence::InUse, Presence::Busy, Presence::Overdue];
         !workers.any(|state| may_compute.contains(&state.presence))
     }
+}
+
+/// Rounds down; zero where there is no number.
+#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
+#[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
+fn whole_or_none(number: f64) -> u64 {
+    number as u64
 }
 
 /// Weight of the newest chunk in the means.

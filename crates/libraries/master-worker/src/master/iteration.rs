@@ -1,22 +1,20 @@
-//! One iteration: sends chunks out and takes results in.
+//! One iteration: carries out the ledger's steps and takes results in.
 
-use super::{Known, Master, bytes_of};
+use super::Master;
 use crate::Error;
+use crate::bundle;
 use crate::ledger::{Done, LedgerAction, SentChunk, Wishes, WorkerTimes};
 use crate::message::Message;
 use crate::panics::caught;
 use crate::program::Program;
-use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind, TAG};
+use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind};
 use crate::tuning_points;
 use crate::worker_pool::ChunkTimes;
-use comm::{CommError, Envelope, Transport};
+use comm::{CommError, Transport};
 use std::time::Duration;
 
-/// Fewest workers and bytes for a broadcast of shared data; below, each worker gets its own message.
-const N_BROADCAST_MIN: usize = 3;
-const BROADCAST_BYTES_MIN: usize = 64 << 10;
 /// Longest single wait, in seconds: the run may be canceled meanwhile.
-const WAIT_S: f64 = 0.1;
+pub(super) const WAIT_S: f64 = 0.1;
 /// The same while a worker is idle and tasks may arrive, in seconds.
 const ARRIVAL_WAIT_S: f64 = 1e-3;
 
@@ -56,7 +54,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     fn carry_out(&mut self, step: LedgerAction, number: u64) -> Result<(), Error> {
         match step {
-            LedgerAction::Deal(chunk) => self.deal(&chunk, number),
+            LedgerAction::Deal(chunk) => self.deal(chunk, number),
             LedgerAction::Retract { worker, chunk } => {
                 self.reporting.tally.retracted();
                 self.retract(worker, chunk, number)
@@ -68,143 +66,15 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    fn deal(&mut self, chunk: &SentChunk, number: u64) -> Result<(), Error> {
-        let worker = chunk.worker;
-        self.begin(worker, number)?;
-        if !self.ledger.workers.is_in_use(worker) {
-            return Ok(());
-        }
-        let flag = self.options.is_synchronous;
-        let (id, tasks) = (chunk.id, chunk.tasks.clone());
-        let header = MessageHeader {
-            batch: chunk.batch,
-            chunk: id,
-            tasks,
-            flag,
-            ..MessageHeader::of(MessageKind::Chunk, number)
-        };
-        let input = self.program.input(chunk.tasks.clone());
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let bytes = bytes_of(&input, &mut scratch)?;
-        self.reporting.tally.sent(bytes.len());
-        let n_bytes = (HEADER_BYTES + bytes.len()) as u64;
-        let mut sent = Ok(());
-        tuning_points::send(worker, chunk.batch, header.n_tasks(), &mut || {
-            sent = self.transport.send(worker, TAG, &[&header.to_bytes(), bytes]);
-        });
-        self.scratch = scratch;
-        self.unless_gone(worker, sent)?;
-        let now_s = self.look_at_clock();
-        self.ledger.sent((worker, id), n_bytes, now_s);
-        if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
-    }
-
-    /// Broadcasts large shared data to all workers, when all take part: a broadcast needs fewer steps than one
-    /// message to each.
-    fn begin_together(&mut self, number: u64) -> Result<(), Error> {
-        let workers: Vec<u32> = self.ledger.workers.in_use().collect();
-        let n_missing = self.ledger.workers.present().count() - workers.len();
-        let knows = |worker: &u32| self.sent.known[*worker as usize].shared == self.sent.n_shared;
-        if n_missing != 0
-            || self.transport.has_lost_launched()
-            || workers.len() < N_BROADCAST_MIN
-            || workers.iter().any(knows)
-        {
-            return Ok(());
-        }
-        let Some(shared) = self.sent.shared.as_ref() else { return Ok(()) };
-        let bytes = bytes_of(shared, &mut self.scratch)?;
-        if bytes.len() < BROADCAST_BYTES_MIN || self.ledger.is_done() {
-            return Ok(());
-        }
-        self.reporting.tally.shared(bytes.len());
-        let mut bytes = bytes.to_vec();
-        let header = MessageHeader::of(MessageKind::BeginBroadcast, number).to_bytes();
-        for worker in workers {
-            self.reporting.tally.told(bytes.len());
-            let sent = self.transport.send(worker, TAG, &[&header]);
-            self.unless_gone(worker, sent)?;
-            let (iteration, shared) = (number + 1, self.sent.n_shared);
-            let n_bytes_before = bytes.len() as u64;
-            self.sent.known[worker as usize] = Known { iteration, shared, n_bytes_before };
-        }
-        Ok(self.transport.broadcast(0, &mut bytes, self.options.deadline)?)
-    }
-
-    /// Announces the iteration to a worker before its first chunk, with shared data that it does not have.
-    fn begin(&mut self, worker: u32, number: u64) -> Result<(), Error> {
-        let Some(known) = self.sent.known.get_mut(worker as usize) else { return Ok(()) };
-        if known.iteration == number + 1 {
-            return Ok(());
-        }
-        known.iteration = number + 1;
-        known.n_bytes_before = 0;
-        let is_new = std::mem::replace(&mut known.shared, self.sent.n_shared) != self.sent.n_shared;
-        let header =
-            MessageHeader { flag: is_new, ..MessageHeader::of(MessageKind::Begin, number) }
-                .to_bytes();
-        let shared = self.sent.shared.as_ref().filter(|_| is_new);
-        let bytes = match shared {
-            Some(shared) => bytes_of(shared, &mut self.scratch)?,
-            None => &[],
-        };
-        if is_new {
-            self.reporting.tally.shared(bytes.len());
-            known.n_bytes_before = bytes.len() as u64;
-        }
-        self.reporting.tally.told(bytes.len());
-        let sent = self.transport.send(worker, TAG, &[&header, bytes]);
-        self.unless_gone(worker, sent)
-    }
-
-    /// Times a short message to an idle worker, now and then.
-    fn ping(&mut self, number: u64) -> Result<(), Error> {
-        let now_s = self.look_at_clock();
-        // A worker without work in this iteration would answer in a later one, or never.
-        let is_due = !self.ledger.is_done() && self.network.is_due(now_s);
-        let Some(worker) = self.ledger.idle_worker().filter(|_| is_due) else { return Ok(()) };
-        let sent = self.transport.send(
-            worker,
-            TAG,
-            &[&MessageHeader::of(MessageKind::Ping, number).to_bytes()],
-        );
-        self.network.asked(worker, now_s);
-        self.unless_gone(worker, sent)
-    }
-
-    fn retract(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
-        let header = MessageHeader { chunk, ..MessageHeader::of(MessageKind::Retract, number) };
-        let sent = self.transport.send(worker, TAG, &[&header.to_bytes()]);
-        self.unless_gone(worker, sent)
-    }
-
-    /// Waits until a worker confirms that it has the chunk.
-    fn await_receipt(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
-        let until_s = self.transport.now_s() + self.options.deadline.as_secs_f64();
-        while self.ledger.workers.is_in_use(worker) && self.transport.now_s() < until_s {
-            let wait = Duration::from_secs_f64(WAIT_S);
-            let received = self.transport.receive(Some(worker), wait, &mut self.buffer);
-            if self.options.cancel.is_canceled() {
-                return Ok(());
-            }
-            let Some(envelope) = self.unless_anybody_gone(received)? else { continue };
-            let header = self.hear(envelope, number)?;
-            if header.kind == MessageKind::Taken && header.chunk == chunk {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Handles a message if one has arrived; else computes, if allowed; else waits until the next step is due.
     fn listen(&mut self, number: u64) -> Result<(), Error> {
         if self.clock.is_late {
             self.look_at_clock();
         }
         if self.options.is_master_working || self.ledger.workers.is_alone() {
-            let received = self.transport.try_receive(&mut self.buffer);
+            let received = self.transport.try_receive(&mut self.buffers.received);
             if let Some(envelope) = self.unless_anybody_gone(received)? {
-                self.hear(envelope, number)?;
+                self.hear(envelope.from, number)?;
                 return Ok(());
             }
             if let Some(chunk) = self.ledger.deal_to_master(self.clock.now_s) {
@@ -216,9 +86,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let wait_s = if may_get_more { ARRIVAL_WAIT_S } else { WAIT_S };
         let pause_s = self.ledger.pause_s(self.clock.now_s).min(wait_s);
         let received =
-            self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
+            self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffers.received);
         match self.unless_anybody_gone(received)? {
-            Some(envelope) => self.hear(envelope, number).map(drop),
+            Some(envelope) => self.hear(envelope.from, number).map(drop),
             None => {
                 self.look_at_clock();
                 Ok(())
@@ -226,47 +96,87 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    fn hear(&mut self, envelope: Envelope, number: u64) -> Result<MessageHeader, Error> {
-        let worker = envelope.from;
-        let header = MessageHeader::read(&self.buffer).ok_or(Error::Unknown { from: worker })?;
-        let measured = WorkerTimes { compute_s: header.compute_s, waited_s: header.waited_s };
-        let now_s = self.look_at_clock();
+    /// Handles the message in the buffer, from `worker`.
+    pub(super) fn hear(&mut self, worker: u32, number: u64) -> Result<MessageHeader, Error> {
+        let read = MessageHeader::read(&self.buffers.received);
+        let header = read.ok_or(Error::Unknown { from: worker })?;
+        self.look_at_clock();
+        if header.kind == MessageKind::Bundle {
+            self.hear_bundle(worker, header.compute_s, number)?;
+        } else {
+            self.hear_one(worker, &header, number)?;
+        }
+        Ok(header)
+    }
+
+    /// Handles the parts of a bundle, each as if it had arrived alone: the first of them `kept_s` before the last.
+    fn hear_bundle(&mut self, worker: u32, kept_s: f64, number: u64) -> Result<(), Error> {
+        let bundle = std::mem::take(&mut self.buffers.received);
+        let mut arrived_s = self.clock.now_s - kept_s;
+        self.reporting.tally.bundled(bundle::parts_of(&bundle).count());
+        for (place, part) in bundle::parts_of(&bundle).enumerate() {
+            let read = part.and_then(|part| Some((MessageHeader::read(part)?, part)));
+            let (header, part) = read.ok_or(Error::Unknown { from: worker })?;
+            if header.kind == MessageKind::Bundle {
+                return Err(Error::Unknown { from: worker });
+            }
+            if place != 0 {
+                arrived_s += header.waited_s + header.compute_s;
+            }
+            self.clock.now_s = arrived_s;
+            self.buffers.received.clear();
+            self.buffers.received.extend_from_slice(part);
+            self.hear_one(worker, &header, number)?;
+        }
+        self.buffers.received = bundle;
+        Ok(())
+    }
+
+    fn hear_one(
+        &mut self,
+        worker: u32,
+        header: &MessageHeader,
+        number: u64,
+    ) -> Result<(), Error> {
+        let now_s = self.clock.now_s;
+        let content = self.buffers.received.get(HEADER_BYTES..).unwrap_or_default();
         match header.kind {
             MessageKind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
             MessageKind::Taken => {}
-            MessageKind::Results => {
-                let n_bytes = self.buffer.len() - HEADER_BYTES;
-                if let Some(done) = self.ledger.finished(worker, header.chunk, measured, now_s) {
-                    let output = P::Output::from_bytes(&mut self.buffer, HEADER_BYTES)?;
-                    tuning_points::received(worker, done.batch, header.n_tasks());
-                    self.reporting.tally.done(worker, &done, measured, n_bytes);
-                    let timed = self.timed(worker, &done, measured);
-                    if let Some(round_trip_s) =
-                        done.round_trip_s.filter(|_| timed.shared_bytes == 0)
-                    {
-                        let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
-                        self.network.add_round_trip(n_bytes, round_trip_s);
-                    }
-                    let times_s = [timed.began_s, timed.ended_s];
-                    self.reporting.tally.timed(worker, header.chunk, &done, times_s);
-                    self.worker_target.chunk_done(&timed);
-                    self.recover(done, output)?;
-                    self.reinforce();
-                }
-            }
+            MessageKind::Results => return self.take_results(worker, header),
             MessageKind::Failed => {
-                let said = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
-                let said = String::from_utf8_lossy(said).into_owned();
+                let said = String::from_utf8_lossy(content).into_owned();
                 self.failed(worker, header.chunk, said, number)?;
             }
             MessageKind::Broken => {
-                let why = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
-                let why = String::from_utf8_lossy(why).into_owned();
+                let why = String::from_utf8_lossy(content).into_owned();
                 return Err(Error::Worker { rank: worker, why });
             }
             _ => return Err(Error::Unknown { from: worker }),
         }
-        Ok(header)
+        Ok(())
+    }
+
+    /// Takes the results in the buffer, unless their tasks are done already.
+    fn take_results(&mut self, worker: u32, header: &MessageHeader) -> Result<(), Error> {
+        let measured = WorkerTimes { compute_s: header.compute_s, waited_s: header.waited_s };
+        let n_bytes = self.buffers.received.len() - HEADER_BYTES;
+        let done = self.ledger.finished(worker, header.chunk, measured, self.clock.now_s);
+        let Some(done) = done else { return Ok(()) };
+        let output = P::Output::from_bytes(&mut self.buffers.received, HEADER_BYTES)?;
+        tuning_points::received(worker, done.batch, header.n_tasks());
+        self.reporting.tally.done(worker, &done, measured, n_bytes);
+        let timed = self.timed(worker, &done, measured);
+        if let Some(round_trip_s) = done.round_trip_s.filter(|_| timed.shared_bytes == 0) {
+            let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
+            self.network.add_round_trip(n_bytes, round_trip_s);
+        }
+        let times_s = [timed.began_s, timed.ended_s];
+        self.reporting.tally.timed(worker, header.chunk, &done, times_s);
+        self.worker_target.chunk_done(&timed);
+        self.recover(done, output)?;
+        self.reinforce();
+        Ok(())
     }
 
     fn compute_here(&mut self, chunk: &SentChunk, number: u64) -> Result<(), Error> {
@@ -316,7 +226,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Lets parked workers join when much of the iteration is left.
     fn reinforce(&mut self) {
         let n_undealt = self.ledger.n_undealt();
-        if n_undealt == 0 {
+        if n_undealt == 0 || !self.worker_target.may_grow() {
             return;
         }
         let n_workers = u32::try_from(self.ledger.workers.in_use().count()).unwrap_or(u32::MAX);
@@ -327,7 +237,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    fn unless_gone(&mut self, worker: u32, sent: Result<(), CommError>) -> Result<(), Error> {
+    pub(super) fn unless_gone(&mut self, worker: u32, sent: Result<(), CommError>) -> Result<(), Error> {
         match sent {
             Err(CommError::Gone { .. } | CommError::NotPresent { .. }) => {
                 self.gone(worker);
@@ -337,7 +247,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    fn unless_anybody_gone<V>(
+    pub(super) fn unless_anybody_gone<V>(
         &mut self,
         received: Result<Option<V>, CommError>,
     ) -> Result<Option<V>, Error> {

@@ -20,6 +20,8 @@ pub(crate) struct Tally {
     chunks: Vec<ChunkRecord>,
     n_chunks_left_out: u64,
     n_begins: u64,
+    /// Messages that were not sent of their own, but with others.
+    n_spared: u64,
     n_shared_bytes: u64,
     way_s: f64,
     n_ways: u64,
@@ -51,6 +53,11 @@ impl Tally {
     pub(super) fn sent(&mut self, n_bytes: usize) {
         self.counted.n_chunks += 1;
         self.counted.input_bytes += n_bytes as u64;
+    }
+
+    /// Counts chunks or results that travelled in one message.
+    pub(super) fn bundled(&mut self, n_parts: usize) {
+        self.n_spared += n_parts.saturating_sub(1) as u64;
     }
 
     pub(super) fn retracted(&mut self) {
@@ -125,6 +132,7 @@ impl Tally {
         let n_workers = report.workers.len() as f64;
         let compute_s = report.compute_s();
         let n_answers: u64 = report.workers.iter().map(|worker| worker.n_chunks).sum();
+        let n_messages = report.n_chunks + n_answers + report.n_retracted + self.n_begins;
         let sums = Sums {
             n_iterations: 1,
             duration_s: report.duration_s,
@@ -136,7 +144,7 @@ impl Tally {
             n_retracted: report.n_retracted,
             n_retried: report.n_retried,
             n_lost: report.n_lost,
-            n_messages: report.n_chunks + n_answers + report.n_retracted + self.n_begins,
+            n_messages: n_messages.saturating_sub(self.n_spared),
             shared_bytes: self.n_shared_bytes,
             input_bytes: report.input_bytes,
             output_bytes: report.output_bytes,

@@ -116,6 +116,11 @@ impl WorkerTarget {
         }
     }
 
+    /// Returns whether more workers may join within an iteration.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.workers == Workers::Tuned && self.from_outside.is_none()
+    }
+
     /// Returns the number of workers for the rest of the iteration, if it exceeds `n_workers`, of at
     /// most `n_present`.
     pub(crate) fn joining(
@@ -124,8 +129,7 @@ impl WorkerTarget {
         n_workers: u32,
         n_present: u32,
     ) -> Option<u32> {
-        if self.workers != Workers::Tuned || self.from_outside.is_some() || self.shown != n_workers
-        {
+        if !self.may_grow() || self.shown != n_workers {
             return None;
         }
         self.progress.joining(n_undealt, n_workers, n_present)
