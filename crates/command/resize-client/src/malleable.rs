@@ -4,6 +4,7 @@ mod hosts_left;
 mod policy;
 mod progress;
 mod restart;
+mod stall;
 mod trial;
 
 use crate::control::UserControl;
@@ -16,13 +17,15 @@ use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
+use user_io::option_value::time_ms;
 use user_io::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
   sintonia malleable -- mpiexec -n 2 ./cg --sizes 2:16
   sbatch --nodes=1 --wrap 'sintonia malleable -- mpiexec -n 8 ./cg --sizes 8:32'
-  sintonia malleable --restart -- mpiexec -hosts a,b -n 4 ./cg --sizes 2:8 --checkpoint cg.state
+  sintonia malleable --restart --stalled 10m -- mpiexec -hosts a,b -n 4 ./cg --sizes 2:8 --checkpoint cg.state
 
 What is set, unless it is set already:
   Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
@@ -46,6 +49,10 @@ pub struct Options {
     /// without hosts that do not answer; signals and the exit code are passed on
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
     restart: Option<u32>,
+    /// With --restart: end a program that has written no checkpoint for this time (10m), as it
+    /// hangs, and start it again; longer than it takes between two checkpoints
+    #[arg(long, value_name = "TIME", requires = "restart", value_parser = time_ms)]
+    stalled: Option<u64>,
     /// The command, after `--`
     #[arg(required_unless_present = "print", last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -97,7 +104,8 @@ pub fn run(options: &Options, _: Terminal) -> anyhow::Result<ExitCode> {
         return user_io::print::result(&lines.collect::<String>());
     }
     if let Some(n_max) = options.restart {
-        return restart::run(&options.command, unset.cloned().collect(), n_max);
+        let stalled_after = options.stalled.map(Duration::from_millis);
+        return restart::run(&options.command, unset.cloned().collect(), n_max, stalled_after);
     }
     let (program, arguments) = options.command.split_first().context("there is no command")?;
     let mut command = Command::new(program);

@@ -11,6 +11,7 @@
 
 use crate::CommError;
 use crate::deadline::Deadline;
+use std::sync::Arc;
 
 /// Operations that collectives need from a backend.
 pub(crate) trait CollectiveBackend {
@@ -22,6 +23,11 @@ pub(crate) trait CollectiveBackend {
 
     /// Sends a message that only [`receive_internal`](Self::receive_internal) receives.
     fn send_internal(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError>;
+
+    /// Sends such a message of bytes that others get as well.
+    fn send_shared(&mut self, to: u32, bytes: &Arc<Vec<u8>>) -> Result<(), CommError> {
+        self.send_internal(to, &[bytes])
+    }
 
     /// Receives the next such message from `from`; `false` when none arrives in time.
     fn receive_internal(
@@ -52,6 +58,26 @@ pub(crate) fn broadcast(
 ) -> Result<(), CommError> {
     let round = end.next_round();
     give_down(end, (root, round), bytes, deadline)
+}
+
+/// Implements [`Transport::broadcast_own`](crate::Transport::broadcast_own), on rank 0.
+pub(crate) fn broadcast_own(
+    end: &mut impl CollectiveBackend,
+    mut bytes: Vec<u8>,
+    deadline: Deadline,
+) -> Result<(), CommError> {
+    let round = end.next_round();
+    if end.members().own != 0 {
+        return give_down(end, (0, round), &mut bytes, deadline);
+    }
+    bytes.reserve_exact(size_of_val(&round));
+    bytes.extend_from_slice(&round.to_le_bytes());
+    let bytes = Arc::new(bytes);
+    let children = end.members().children(0);
+    for child in children {
+        unless_gone(end.send_shared(child, &bytes))?;
+    }
+    Ok(())
 }
 
 /// Implements [`Transport::barrier`](crate::Transport::barrier).

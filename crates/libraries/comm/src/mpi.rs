@@ -19,7 +19,7 @@ mod transport;
 use crate::deadline::Deadline;
 use crate::{CommError, Transport};
 use inbox::Inbox;
-use mpi::{CommHandle, FoundMessage, Mpi, MpiError, Pause, Transfer, names};
+use mpi::{Address, CommHandle, FoundMessage, Mpi, MpiError, Pause, Transfer, names};
 use outbox::Outbox;
 use peers::Peers;
 use std::sync::Arc;
@@ -172,7 +172,27 @@ impl MpiTransport {
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = Transfer::send(&self.mpi, bytes, address, tag);
-        let mut transfer = self.peers.check(&self.mpi, address.comm, sent)?;
+        let transfer = self.peers.check(&self.mpi, address.comm, sent)?;
+        self.look_after(transfer, to, address)
+    }
+
+    /// Starts a send of bytes that others get as well.
+    fn post_shared(&mut self, to: u32, tag: u16, bytes: Arc<Vec<u8>>) -> Result<(), CommError> {
+        let address = self.peers.address(to)?;
+        self.make_room(to, bytes.len())?;
+        let sent = Transfer::send_shared(&self.mpi, bytes, address, tag);
+        let transfer = self.peers.check(&self.mpi, address.comm, sent)?;
+        self.look_after(transfer, to, address)
+    }
+
+    /// Keeps a send that is not complete yet.
+    fn look_after(
+        &mut self,
+        mut transfer: Transfer,
+        to: u32,
+        address: Address,
+    ) -> Result<(), CommError> {
+        let n_bytes = transfer.n_bytes();
         let is_complete = transfer.is_complete(&self.mpi);
         if self.peers.check(&self.mpi, address.comm, is_complete)? {
             self.buffers.give(transfer.finished());

@@ -78,6 +78,15 @@ pub trait Transport {
         at_most: Duration,
     ) -> Result<(), CommError>;
 
+    /// Does the same on the root, rank 0, which has no use for its bytes afterwards: they are sent from where they lie, without
+    /// copies.
+    ///
+    /// # Errors
+    /// As [`broadcast`](Self::broadcast).
+    fn broadcast_own(&mut self, mut bytes: Vec<u8>, at_most: Duration) -> Result<(), CommError> {
+        self.broadcast(0, &mut bytes, at_most)
+    }
+
     /// Waits until all present ranks have called it.
     ///
     /// # Errors

@@ -257,12 +257,8 @@ impl ResizeAdvisor {
     /// Evaluates a size requested from outside; `None` where the number of iterations is unknown.
     pub(crate) fn weigh(&self, now: &DecisionInput, wanted: u32) -> Option<Advice> {
         let n_left = self.n_iterations?.saturating_sub(now.iteration);
-        let prospect = Prospect {
-            size: now.size,
-            n_iterations_left: n_left,
-            candidates: &[wanted],
-            may_explore: false,
-        };
+        let prospect =
+            Prospect { size: now.size, n_iterations_left: n_left, candidates: &[wanted] };
         let cost = |size| self.sizing.cost().of(&cost_factors(now, size));
         let payoff = pays(&prospect, self.seconds(now), cost);
         let is_kept = payoff.verdict == Verdict::Stay;

@@ -6,7 +6,7 @@
 //! ```
 //! use resize_plan::payoff::{Estimate, Prospect, Verdict, pays};
 //!
-//! let prospect = Prospect { size: 4, n_iterations_left: 400, candidates: &[2, 8, 16], may_explore: false };
+//! let prospect = Prospect { size: 4, n_iterations_left: 400, candidates: &[2, 8, 16] };
 //! let seconds = |size: u32| Some(Estimate::around(0.01 + 0.4 / f64::from(size), 0.001));
 //! let cost = |_size: u32| Estimate::around(0.5, 0.1);
 //! let payoff = pays(&prospect, seconds, cost);
@@ -27,11 +27,6 @@ pub use curve::Curve;
 use display::units::seconds;
 pub use seen::{History, SizeMeasurement};
 pub use sizing::{Sizing, SizingInput};
-
-/// Largest share of the remaining time that trying a size may lose.
-const TRY_SHARE: f64 = 0.05;
-/// Number of iterations after which a tried size is known.
-const N_TRY_ITERATIONS: f64 = 10.0;
 
 /// Estimate of a number, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,8 +55,6 @@ pub struct Prospect<'a> {
     pub n_iterations_left: u64,
     /// Allowed sizes; the present one is skipped.
     pub candidates: &'a [u32],
-    /// Whether a size may be tried of which little is known.
-    pub may_explore: bool,
 }
 
 /// Kind of advice.
@@ -71,7 +64,7 @@ pub enum Verdict {
     Stay,
     /// A change pays.
     Resize,
-    /// A change may pay, and trying it costs little.
+    /// A change may pay, and trying it costs little: advice of [`Sizing`] alone.
     Explore,
 }
 
@@ -125,10 +118,6 @@ pub fn pays(
     if let Some(best) = likeliest(judged.iter().filter(is_sure)) {
         return advise(Verdict::Resize, best, sooner(prospect, now, best));
     }
-    let is_tried = |one: &&Judged| prospect.may_explore && is_worth_a_try(prospect, now, one);
-    if let Some(best) = likeliest(judged.iter().filter(is_tried)) {
-        return advise(Verdict::Explore, best, worth(prospect, best));
-    }
     match likeliest(judged.iter()) {
         Some(best) => {
             let reason = no_gain(prospect, now, best);
@@ -167,14 +156,6 @@ fn judge(
     };
     let is_known = [gain_s.value, gain_s.low, gain_s.high].iter().all(|gain| gain.is_finite());
     is_known.then_some(Judged { size, seconds: then, cost_s, gain_s })
-}
-
-/// Returns whether a size is likely to gain, and trying it and coming back loses little, and less than it may gain.
-fn is_worth_a_try(prospect: &Prospect<'_>, now: Estimate, one: &Judged) -> bool {
-    let n_tried = N_TRY_ITERATIONS.min(iterations(prospect));
-    let lost_s = 2.0 * one.cost_s.high + n_tried * (one.seconds.high - now.value).max(0.0);
-    let may_lose_s = TRY_SHARE * iterations(prospect) * now.value;
-    0.0 < one.gain_s.value && lost_s <= may_lose_s && lost_s < one.gain_s.high
 }
 
 #[expect(clippy::cast_precision_loss, reason = "fewer iterations than 2^53")]
@@ -245,9 +226,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(n_left: u64, may_explore: bool, cost_s: f64, expected: (Verdict, u32, &str)) {
-        let prospect =
-            Prospect { size: 4, n_iterations_left: n_left, candidates: &[2, 4, 8], may_explore };
+    fn check(n_left: u64, cost_s: f64, expected: (Verdict, u32, &str)) {
+        let prospect = Prospect { size: 4, n_iterations_left: n_left, candidates: &[2, 4, 8] };
         let payoff = pays(&prospect, |size| Some(amdahl(size)), |_| Estimate::around(cost_s, 0.0));
         assert_eq!((payoff.verdict, payoff.size, payoff.reason.as_str()), expected);
     }
@@ -255,43 +235,28 @@ mod tests {
     #[test]
     fn a_change_has_to_earn_what_it_costs() {
         let sooner = "8 processes finish 4.50 s earlier than 4 in the 100 iterations left: 60.0 ms each instead of 110 ms, and the change costs 500 ms";
-        check(100, false, 0.5, (Verdict::Resize, 8, sooner));
+        check(100, 0.5, (Verdict::Resize, 8, sooner));
         let dear =
             "8 processes would save 450 ms in the 9 iterations left, and the change costs 500 ms";
-        check(9, false, 0.5, (Verdict::Stay, 4, dear));
+        check(9, 0.5, (Verdict::Stay, 4, dear));
         let unsure = "8 processes would finish about 200 ms earlier, but this is uncertain: it may be 200 ms later";
-        check(100, false, 4.8, (Verdict::Stay, 4, unsure));
-        check(0, true, 0.0, (Verdict::Stay, 4, "no iterations are left"));
+        check(100, 4.8, (Verdict::Stay, 4, unsure));
+        check(0, 0.0, (Verdict::Stay, 4, "no iterations are left"));
     }
 
     #[track_caller]
     fn check_unknown(seconds: fn(u32) -> Option<Estimate>, n_left: u64, expected: (Verdict, &str)) {
-        let prospect =
-            Prospect { size: 4, n_iterations_left: n_left, candidates: &[3, 8], may_explore: true };
+        let prospect = Prospect { size: 4, n_iterations_left: n_left, candidates: &[3, 8] };
         let payoff = pays(&prospect, seconds, |_| Estimate::around(0.1, 0.02));
         assert_eq!((payoff.verdict, payoff.reason.as_str()), expected);
     }
 
     #[test]
-    fn what_is_too_dear_to_try_gives_way_to_a_smaller_step() {
-        let seconds = |size: u32| {
-            let error = if size == 1 { 0.0 } else { f64::from(size) };
-            Some(Estimate::around(1.0 / f64::from(size), error))
-        };
-        let prospect =
-            Prospect { size: 1, n_iterations_left: 400, candidates: &[2, 4, 8], may_explore: true };
-        let payoff = pays(&prospect, seconds, |_| Estimate::around(0.1, 0.0));
-        assert_eq!((payoff.verdict, payoff.size), (Verdict::Explore, 2), "{}", payoff.reason);
-    }
-
-    #[test]
-    fn sizes_that_nobody_saw_are_tried_when_that_is_cheap() {
+    fn what_is_not_known_for_sure_is_left() {
         let unsure: fn(u32) -> Option<Estimate> = |size| {
             let (value, error) = if size == 4 { (1.0, 0.0) } else { (0.9, 0.3) };
             Some(Estimate::around(value, error))
         };
-        let worth = "3 processes may finish about 9.90 s earlier than 4 (39.9 s at best); trying costs 100 ms";
-        check_unknown(unsure, 100, (Verdict::Explore, worth));
         let later = "3 processes would finish about 400 ms earlier, but this is uncertain: it may be 1.12 s later";
         check_unknown(unsure, 5, (Verdict::Stay, later));
         let slower: fn(u32) -> Option<Estimate> =

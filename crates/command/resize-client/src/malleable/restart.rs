@@ -9,6 +9,7 @@
 use super::hosts_left::LauncherHosts;
 use super::policy::{AfterDeath, FIRST_WAIT, RestartPolicy};
 use super::progress::Progress;
+use super::stall::StallWatch;
 use super::trial;
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,7 +33,7 @@ const OPTIONS: &str = "SINTONIA_MALLEABLE";
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Signals that are passed on without another effect here; launchers pass them on to their ranks.
 const PASSED_ON: [i32; 2] = [SIGUSR1, SIGUSR2];
-/// Time between two looks for signals while nothing runs.
+/// Time between two looks for signals where they are not waited for.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Launcher, and what is known about its runs.
@@ -42,6 +43,8 @@ struct Restarts {
     variables: Vec<(&'static str, String)>,
     progress: Progress,
     policy: RestartPolicy,
+    /// Time without a checkpoint after which the program is ended and started again.
+    stalled_after: Option<Duration>,
     signals: SignalsInfo<WithOrigin>,
     /// Signal that asked to end.
     asked: Option<i32>,
@@ -52,6 +55,7 @@ pub(super) fn run(
     words: &[OsString],
     variables: Vec<(&'static str, String)>,
     n_max: u32,
+    stalled_after: Option<Duration>,
 ) -> anyhow::Result<ExitCode> {
     let options = std::env::var(OPTIONS).unwrap_or_default();
     let progress = Progress::of(words, &options).ok_or_else(|| {
@@ -64,7 +68,9 @@ pub(super) fn run(
     let signals = signals.context("cannot install a signal handler")?;
     let policy = RestartPolicy::new(n_max, FIRST_WAIT);
     let words = words.to_vec();
-    Restarts { words, variables, progress, policy, signals, asked: None }.run().map(ExitCode::from)
+    let mut restarts =
+        Restarts { words, variables, progress, policy, stalled_after, signals, asked: None };
+    restarts.run().map(ExitCode::from)
 }
 
 impl Restarts {
@@ -163,11 +169,23 @@ impl Restarts {
         let mut command = Command::new(program);
         command.args(arguments).envs(self.variables.iter().map(|(name, value)| (name, value)));
         let mut child = command.spawn()?;
+        let mut stall = self.stalled_after.map(|after| StallWatch::new(after, &self.progress));
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(status);
+                let has_stalled = stall.is_some_and(|stall| stall.has_stalled());
+                // A launcher that is asked to end may think that all is well.
+                let killed = ExitStatus::from_raw(Signal::KILL.as_raw());
+                return Ok(if has_stalled && status.success() { killed } else { status });
             }
-            for origin in self.signals.wait().filter(|origin| origin.signal != SIGCHLD) {
+            let arrived: Vec<Origin> = match &mut stall {
+                None => self.signals.wait().collect(),
+                Some(stall) => {
+                    std::thread::sleep(LOOK);
+                    stall.look(&self.progress, &child);
+                    self.signals.pending().collect()
+                }
+            };
+            for origin in arrived.into_iter().filter(|origin| origin.signal != SIGCHLD) {
                 self.asked = self.asked.or_else(|| ending(origin.signal));
                 let signal =
                     Signal::from_named_raw(origin.signal).filter(|_| is_for_us_alone(&origin));
@@ -259,6 +277,7 @@ mod tests {
             variables: vec![("A", "7".to_owned())],
             progress: Progress { checkpoint },
             policy: RestartPolicy::new(n_max, Duration::ZERO),
+            stalled_after: Some(Duration::from_secs(2)),
             signals: SignalsInfo::new([SIGTERM, SIGUSR1, SIGCHLD]).expect("signals can be caught"),
             asked: None,
         };
@@ -306,6 +325,15 @@ mod tests {
     fn a_signal_of_the_user_is_passed_on_and_ends_nothing() {
         let script = r#"echo run >> "$0.runs"; trap 'exit 9' USR1; kill -USR1 $PPID; for i in $(seq 1000); do sleep 0.01; done; exit 1"#;
         check(script, 10, (9, 2));
+    }
+
+    /// One that goes on is left alone, however long it takes in all.
+    #[test]
+    fn a_program_that_hangs_is_ended_and_started_again() {
+        check(&format!("{GO_ON} [ $n = 3 ] || while :; do sleep 0.1; done"), 10, (0, 3));
+        check(&format!("for i in 1 2 3 4 5 6; do {GO_ON} sleep 0.5; done; exit 0"), 10, (0, 6));
+        let deaf = "trap '' TERM; while :; do sleep 0.1; done";
+        check(&format!("{GO_ON} [ $n = 2 ] || {{ {deaf}; }}"), 10, (0, 2));
     }
 
     #[test]

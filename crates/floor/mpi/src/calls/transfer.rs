@@ -9,6 +9,7 @@ use crate::elements::count;
 use crate::functions::Handle;
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 /// Address of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +70,26 @@ impl FoundMessage {
 #[derive(Debug)]
 pub struct Transfer {
     request: Handle,
-    bytes: ManuallyDrop<Vec<u8>>,
+    bytes: ManuallyDrop<Bytes>,
     n_bytes: usize,
     is_done: bool,
+}
+
+/// Buffer of a message in transit.
+#[derive(Debug)]
+enum Bytes {
+    Own(Vec<u8>),
+    /// One buffer of several messages.
+    Shared(Arc<Vec<u8>>),
+}
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
 }
 
 impl Transfer {
@@ -80,14 +98,31 @@ impl Transfer {
     /// # Errors
     /// When an MPI call fails, or the other rank is gone.
     pub fn send(mpi: &Mpi, bytes: Vec<u8>, to: Address, tag: u16) -> Result<Self, MpiError> {
-        let (n, rank, tag) = (count(bytes.len())?, number(to.rank), tag.into());
+        Self::send_bytes(mpi, Bytes::Own(bytes), to, tag)
+    }
+
+    /// Starts to send `bytes`, which other messages may send as well.
+    ///
+    /// # Errors
+    /// When an MPI call fails, or the other rank is gone.
+    pub fn send_shared(
+        mpi: &Mpi,
+        bytes: Arc<Vec<u8>>,
+        to: Address,
+        tag: u16,
+    ) -> Result<Self, MpiError> {
+        Self::send_bytes(mpi, Bytes::Shared(bytes), to, tag)
+    }
+
+    fn send_bytes(mpi: &Mpi, bytes: Bytes, to: Address, tag: u16) -> Result<Self, MpiError> {
+        let n_bytes = bytes.as_slice().len();
+        let (n, rank, tag) = (count(n_bytes)?, number(to.rank), tag.into());
         let bytes = ManuallyDrop::new(bytes);
-        let (start, byte, mut request) = (bytes.as_ptr().cast(), mpi.datatypes.byte, 0);
+        let (start, byte, mut request) = (bytes.as_slice().as_ptr().cast(), mpi.datatypes.byte, 0);
         let isend = mpi.functions.isend;
         // SAFETY: the buffer has `n` bytes, and lives until the transfer is complete.
         let code = unsafe { isend(start, n, byte, rank, tag, to.comm.0, &raw mut request) };
         mpi.check("MPI_Isend", code)?;
-        let n_bytes = bytes.len();
         Ok(Self { request, bytes, n_bytes, is_done: false })
     }
 
@@ -98,10 +133,12 @@ impl Transfer {
     pub fn receive(mpi: &Mpi, bytes: Vec<u8>, found: FoundMessage) -> Result<Self, MpiError> {
         let FoundMessage { from: Address { comm, rank }, tag, n_bytes } = found;
         let (n, rank, tag) = (count(n_bytes)?, number(rank), tag.into());
-        let mut bytes = ManuallyDrop::new(bytes);
+        let mut bytes = bytes;
         bytes.clear();
         bytes.reserve(n_bytes);
+        // The buffer stays where it is when the vector is moved.
         let (start, byte, mut request) = (bytes.as_mut_ptr().cast(), mpi.datatypes.byte, 0);
+        let bytes = ManuallyDrop::new(Bytes::Own(bytes));
         let irecv = mpi.functions.irecv;
         // SAFETY: the buffer has room for `n` bytes, and lives until the transfer is complete.
         let code = unsafe { irecv(start, n, byte, rank, tag, comm.0, &raw mut request) };
@@ -126,13 +163,16 @@ impl Transfer {
         Ok(self.is_done)
     }
 
-    /// Returns the buffer, if the transfer is complete.
+    /// Returns the buffer, if the transfer is complete and no other message shares it.
     #[must_use]
     pub fn finished(mut self) -> Option<Vec<u8>> {
         if !self.is_done {
             return None;
         }
-        let mut bytes = std::mem::take(&mut *self.bytes);
+        let mut bytes = match std::mem::replace(&mut *self.bytes, Bytes::Own(Vec::new())) {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Shared(_) => return None,
+        };
         // SAFETY: a send buffer is initialized throughout; a receive buffer has the capacity, and was
         // written, now that the transfer is complete.
         unsafe { bytes.set_len(self.n_bytes) };

@@ -5,6 +5,7 @@ use crate::collective::{self, CollectiveBackend, Members};
 use crate::deadline::Deadline;
 use crate::{CommError, Envelope, Tag, Transport};
 use mpi::Pause;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Transport for MpiTransport {
@@ -62,6 +63,12 @@ impl Transport for MpiTransport {
         at_most: Duration,
     ) -> Result<(), CommError> {
         let done = collective::broadcast(self, root, bytes, Deadline::after(at_most));
+        self.has_missed_collective |= done.is_err();
+        done
+    }
+
+    fn broadcast_own(&mut self, bytes: Vec<u8>, at_most: Duration) -> Result<(), CommError> {
+        let done = collective::broadcast_own(self, bytes, Deadline::after(at_most));
         self.has_missed_collective |= done.is_err();
         done
     }
@@ -124,6 +131,11 @@ impl CollectiveBackend for MpiTransport {
     fn send_internal(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
         self.check_open()?;
         self.post(to, FIRST_INTERNAL_TAG, parts)
+    }
+
+    fn send_shared(&mut self, to: u32, bytes: &Arc<Vec<u8>>) -> Result<(), CommError> {
+        self.check_open()?;
+        self.post_shared(to, FIRST_INTERNAL_TAG, Arc::clone(bytes))
     }
 
     fn receive_internal(

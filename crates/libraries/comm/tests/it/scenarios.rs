@@ -22,6 +22,7 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("parts are joined", parts),
     ("nothing comes in vain", silence),
     ("the bytes of every root reach everybody", broadcasts),
+    ("a root gives its bytes away", broadcasts_of_own),
     ("collectives leave messages alone", mixed),
     ("a rank that is not there is refused", absent),
 ];
@@ -164,6 +165,21 @@ fn broadcasts(end: &mut dyn Transport) -> Outcome {
             end.broadcast(root, &mut bytes, SOON)?;
             ensure(bytes == content(root, n_bytes), || format!("other bytes of {root}"))?;
         }
+    }
+    Ok(())
+}
+
+/// The root gives its bytes away, and may send others before these have arrived.
+fn broadcasts_of_own(end: &mut dyn Transport) -> Outcome {
+    for (round, n_bytes) in (0..).zip([0, 5, 100_000, 3_000_000, 7]) {
+        let mut bytes = content(round, n_bytes);
+        if end.rank() == 0 {
+            end.broadcast_own(bytes, SOON)?;
+            continue;
+        }
+        bytes.clear();
+        end.broadcast(0, &mut bytes, SOON)?;
+        ensure(bytes == content(round, n_bytes), || format!("other bytes in round {round}"))?;
     }
     Ok(())
 }

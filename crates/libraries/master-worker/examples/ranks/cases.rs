@@ -212,6 +212,53 @@ pub(crate) fn large(options: Options) -> Result<(), Error> {
     Ok(())
 }
 
+/// Program with much shared data and small results.
+#[derive(Clone, Debug)]
+struct Shared {
+    n_bytes: usize,
+    n_right: u64,
+}
+
+impl Program for Shared {
+    type Shared = Plain<u8>;
+    type Input = ();
+    type Output = u64;
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<Plain<u8>>> {
+        let value = u8::try_from(iteration).unwrap_or(0);
+        (iteration < 2).then(|| Iteration::new(8, vec![value; self.n_bytes].into()))
+    }
+
+    fn input(&self, _tasks: Range<u64>) {}
+
+    fn work(&self, shared: &Plain<u8>, tasks: Range<u64>, (): ()) -> u64 {
+        let is_right = shared.len() == self.n_bytes && shared.iter().all(|one| *one == shared[0]);
+        if is_right { tasks.end - tasks.start } else { 0 }
+    }
+
+    fn recover(&mut self, _tasks: Range<u64>, n_right: u64) {
+        self.n_right += n_right;
+    }
+}
+
+/// Most memory that this process has used, in bytes.
+fn peak_bytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse().ok());
+    1024.0 * kib.unwrap_or(f64::INFINITY)
+}
+
+pub(crate) fn shared(options: Options) -> Result<(), Error> {
+    let program = Shared { n_bytes: 40_000_000, n_right: 0 };
+    let (n_bytes, before) = (program.n_bytes as f64, peak_bytes());
+    if let Some(outcome) = outcome(program, options)? {
+        let n_copies = (peak_bytes() - before) / n_bytes;
+        say(&format!("{} of 16 are right with {n_copies:.2} copies", outcome.program.n_right));
+    }
+    Ok(())
+}
+
 /// Program that sums over ten million tasks, in several iterations.
 #[derive(Clone, Debug)]
 struct Many {

@@ -24,6 +24,7 @@ fn main() -> Result<(), master_worker::Error> {
         "endless" => cases::endless(options),
         "stuck" => cases::stuck(options),
         "large" => cases::large(options),
+        "shared" => cases::shared(options),
         "many" => cases::many(options),
         "twice" => twice(options),
         "inside" => inside(options),

@@ -85,8 +85,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             self.ledger.idle_worker().is_some() && self.program.n_arrived().is_some();
         let wait_s = if may_get_more { ARRIVAL_WAIT_S } else { WAIT_S };
         let pause_s = self.ledger.pause_s(self.clock.now_s).min(wait_s);
-        let received =
-            self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffers.received);
+        let received = self.transport.receive(
+            None,
+            Duration::from_secs_f64(pause_s),
+            &mut self.buffers.received,
+        );
         match self.unless_anybody_gone(received)? {
             Some(envelope) => self.hear(envelope.from, number).map(drop),
             None => {
@@ -132,12 +135,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         Ok(())
     }
 
-    fn hear_one(
-        &mut self,
-        worker: u32,
-        header: &MessageHeader,
-        number: u64,
-    ) -> Result<(), Error> {
+    fn hear_one(&mut self, worker: u32, header: &MessageHeader, number: u64) -> Result<(), Error> {
         let now_s = self.clock.now_s;
         let content = self.buffers.received.get(HEADER_BYTES..).unwrap_or_default();
         match header.kind {
@@ -237,7 +235,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
     }
 
-    pub(super) fn unless_gone(&mut self, worker: u32, sent: Result<(), CommError>) -> Result<(), Error> {
+    pub(super) fn unless_gone(
+        &mut self,
+        worker: u32,
+        sent: Result<(), CommError>,
+    ) -> Result<(), Error> {
         match sent {
             Err(CommError::Gone { .. } | CommError::NotPresent { .. }) => {
                 self.gone(worker);

@@ -12,8 +12,10 @@ use comm::Transport;
 use std::time::Duration;
 
 /// Fewest workers and bytes for a broadcast of shared data; below, each worker gets its own message.
-const N_BROADCAST_MIN: usize = 3;
+const N_BROADCAST_MIN: usize = 2;
 const BROADCAST_BYTES_MIN: usize = 64 << 10;
+/// Room that a transport may need behind them, in bytes.
+const BROADCAST_BYTES_MORE: usize = 64;
 
 impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Sends a chunk, and with it those that its worker is to have as well by now.
@@ -119,22 +121,33 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             return Ok(());
         }
         let Some(shared) = self.sent.shared.as_ref() else { return Ok(()) };
-        let bytes = bytes_of(shared, &mut self.buffers.scratch)?;
-        if bytes.len() < BROADCAST_BYTES_MIN || self.ledger.is_done() {
+        let (start, n_bytes) = {
+            let bytes = bytes_of(shared, &mut self.buffers.scratch)?;
+            (bytes.as_ptr().addr(), bytes.len())
+        };
+        if n_bytes < BROADCAST_BYTES_MIN || self.ledger.is_done() {
             return Ok(());
         }
-        self.reporting.tally.shared(bytes.len());
-        let mut bytes = bytes.to_vec();
+        self.reporting.tally.shared(n_bytes);
+        let scratch = &mut self.buffers.scratch;
+        let bytes = if start == scratch.as_ptr().addr() && n_bytes == scratch.len() {
+            // They were made for this message.
+            std::mem::take(scratch)
+        } else {
+            let mut copied = Vec::with_capacity(n_bytes + BROADCAST_BYTES_MORE);
+            copied.extend_from_slice(bytes_of(shared, scratch)?);
+            copied
+        };
         let header = MessageHeader::of(MessageKind::BeginBroadcast, number).to_bytes();
         for worker in workers {
-            self.reporting.tally.told(bytes.len());
+            self.reporting.tally.told(n_bytes);
             let sent = self.transport.send(worker, TAG, &[&header]);
             self.unless_gone(worker, sent)?;
             let (iteration, shared) = (number + 1, self.sent.n_shared);
-            let n_bytes_before = bytes.len() as u64;
+            let n_bytes_before = n_bytes as u64;
             self.sent.known[worker as usize] = Known { iteration, shared, n_bytes_before };
         }
-        Ok(self.transport.broadcast(0, &mut bytes, self.options.deadline)?)
+        Ok(self.transport.broadcast_own(bytes, self.options.deadline)?)
     }
 
     /// Announces the iteration to a worker before its first chunk, with shared data that it does not have.

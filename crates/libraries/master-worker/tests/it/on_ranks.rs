@@ -122,6 +122,18 @@ fn large_messages_arrive() {
     }
 }
 
+/// The program's own copy and one to send, however many workers there are. When the second iteration begins, the program has
+/// the data of both, and those of the first may still be on their way.
+#[test]
+fn the_master_has_few_copies_of_shared_data() {
+    for library in Library::SYSTEM {
+        let ended = job(library, 5, "shared").run();
+        let said = ended.stdout.strip_prefix("16 of 16 are right with ");
+        let n_copies = said.and_then(|said| said.strip_suffix(" copies\n")?.parse::<f64>().ok());
+        assert!(n_copies.is_some_and(|n| n < 2.6), "{library:?}: {}", ended.text());
+    }
+}
+
 /// The reported panic is that of the last rank that tried the tasks.
 #[test]
 fn a_task_that_always_panics_is_reported() {

@@ -70,7 +70,6 @@ impl SizingInput<'_> {
             size: self.size,
             n_iterations_left: self.n_left() as u64,
             candidates: self.candidates,
-            may_explore: false,
         }
     }
 

@@ -134,8 +134,7 @@ impl Program {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1000")]
         let n_iterations_left = n_left.ceil() as u64;
         let size = self.n_nodes();
-        let prospect =
-            Prospect { size, n_iterations_left, candidates: &candidates, may_explore: false };
+        let prospect = Prospect { size, n_iterations_left, candidates: &candidates };
         let seconds =
             |size| forecasts.iter().find(|(n, _)| *n == size).map(|(_, seconds)| *seconds);
         pays(&prospect, seconds, |_| Estimate::around(price_s, 0.0)).is_fastest
