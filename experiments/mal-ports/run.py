@@ -22,7 +22,7 @@ LIBRARY = ROOT / "target/release"
 LINK = f"-L{LIBRARY} -lsintonia_malleable -Wl,-rpath,{LIBRARY}"
 N_RESIZES = 200
 N_PROBLEMS_MAX = 5
-LIMIT_S = 120
+LIMIT_S = 300
 OPEN_MPI = ["--oversubscribe", "--bind-to", "none"]
 
 

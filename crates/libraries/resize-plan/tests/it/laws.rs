@@ -195,7 +195,7 @@ proptest! {
             let row = |plane: u64, row: u64| {
                 columns.clone().map(move |column| (plane * n_rows + row) * n_columns + column)
             };
-            let rows = |plane| rows.clone().flat_map(move |number| row.clone()(plane, number)).collect::<Vec<_>>();
+            let rows = |plane| rows.clone().flat_map(move |number| row(plane, number)).collect::<Vec<_>>();
             let cells = planes.flat_map(rows).collect::<Vec<_>>();
             prop_assert_eq!(partition.rows_of(part).flatten().collect::<Vec<_>>(), cells);
         }
