@@ -79,6 +79,19 @@ typedef struct malleable_share {
 // parts.
 typedef void (*malleable_bounds)(uint64_t n_rows, uint32_t n_parts, uint64_t *bounds, void *context);
 
+// Block of the cells of a body. Axes are planes, rows and columns, in this order.
+typedef struct malleable_block {
+  // First cell along each axis.
+  uint64_t first[3];
+  // Number of cells along each axis.
+  uint64_t extents[3];
+  // Number of blocks along each axis.
+  uint32_t n_blocks[3];
+  // Number of blocks before this one along each axis; the rank is `(place[0] * n_blocks[1] + place[1]) * n_blocks[2] +
+  // place[2]`.
+  uint32_t place[3];
+} malleable_block;
+
 // Function that writes a row, by its position on this rank, and returns its number of bytes; where `bytes` is null it
 // only returns that number.
 typedef size_t (*malleable_pack)(uint64_t row, void *bytes, void *context);
@@ -177,6 +190,20 @@ int malleable_rows_given(struct malleable *program,
                          malleable_bounds bounds,
                          void *context,
                          struct malleable_share *share);
+
+// Like `malleable_rows_of`, for blocks of a body: rows are its cells, column by column, row by row, plane by plane.
+// `extents` are its numbers of planes, of rows in a plane, and of columns, less than 2^32 each. Of all grids of blocks it is
+// the one with the smallest borders; `malleable_block_of` describes it.
+int malleable_blocks_3d(struct malleable *program,
+                        const uint64_t *extents,
+                        struct malleable_share *share);
+
+// Writes the block that a rank has of a body with these extents, as `malleable_blocks_3d` cuts it among `n_ranks`. Needs no
+// program, so functions of `malleable_each_size` may call it.
+int malleable_block_of(const uint64_t *extents,
+                       uint32_t n_ranks,
+                       uint32_t rank,
+                       struct malleable_block *block);
 
 // Registers a constant array with an element of `row_bytes` for each row: `place` is the address of the program's
 // pointer to it. The array must come from `malloc`: a resize frees it and puts a new one in its place, which the

@@ -103,6 +103,14 @@ class Malleable {
         return shares_.back();
     }
 
+    /* The same for blocks of a body of so many planes, rows and columns; `malleable_block_of` describes them. */
+    malleable_share &blocks_3d(const uint64_t (&extents)[3])
+    {
+        shares_.push_back(malleable_share());
+        check(malleable_blocks_3d(program_, extents, &shares_.back()));
+        return shares_.back();
+    }
+
     /* Registers a vector with `n_per_row` elements for each row. */
     template <typename T> void rows(const char *called, std::vector<T> &elements, std::size_t n_per_row = 1)
     {

@@ -28,6 +28,7 @@ module sintonia_malleable
    implicit none
    private
    public :: malleable_array, malleable_int32, malleable_int64, malleable_real64, malleable_real64_2d, malleable_real64_3d
+   public :: malleable_block, malleable_block_of, malleable_pack, malleable_unpack
 
    integer, parameter, public :: malleable_continue = 0, malleable_resized = 1, malleable_left = 2
    integer, parameter, public :: malleable_even = 0, malleable_weighted = 1, malleable_aligned = 2, malleable_cyclic = 3, &
@@ -62,27 +63,18 @@ module sintonia_malleable
       procedure :: constant
       procedure :: variable
       procedure :: rows_of
+      procedure :: blocks_3d
       procedure :: rows
       procedure :: constant_rows
       procedure :: uneven_rows
       procedure :: constant_uneven_rows
+      procedure :: packed_rows
       procedure :: each_size
-   end type
-
-   ! What the library gets as the address of a container.
-   type :: array_box
-      class(malleable_array), pointer :: array => null()
    end type
 
    ! What the library gets with functions that are called with each size.
    type :: hook_box
       procedure(malleable_hook), pointer, nopass :: begins => null(), ends => null()
-   end type
-
-   type, bind(c) :: container
-      type(c_ptr) :: address = c_null_ptr
-      integer(c_size_t) :: element_bytes = 0
-      type(c_funptr) :: start = c_null_funptr, length = c_null_funptr, resize = c_null_funptr
    end type
 
    interface
@@ -134,6 +126,19 @@ module sintonia_malleable
          integer(c_int64_t), value :: n_rows, with
          integer(c_int), value :: cut
          integer(c_int) :: c_rows_of
+      end function
+      function c_blocks_3d(program, extents, share) bind(c, name="malleable_blocks_3d")
+         import
+         type(c_ptr), value :: program, share
+         integer(c_int64_t), intent(in) :: extents(3)
+         integer(c_int) :: c_blocks_3d
+      end function
+      function c_packed(program, called, pack, unpack, context) bind(c, name="malleable_packed_rows")
+         import
+         type(c_ptr), value :: program, context
+         character(kind=c_char), intent(in) :: called(*)
+         type(c_funptr), value :: pack, unpack
+         integer(c_int) :: c_packed
       end function
       function c_rows(program, called, is_constant, rows) bind(c, name="malleable_contained_rows")
          import
@@ -260,6 +265,15 @@ contains
       call check(c_rows_of(program%handle, n_rows, rule, parameter, c_loc(share)))
    end subroutine
 
+   ! Sets the partition of the cells of a body into blocks: `extents` are its numbers of cells along each axis, and that of the
+   ! first axis varies fastest, as in an array. `malleable_block_of` describes the blocks.
+   subroutine blocks_3d(program, extents, share)
+      class(malleable_program), intent(in) :: program
+      integer(int64), intent(in) :: extents(3)
+      type(malleable_share), intent(inout), target :: share
+      call check(c_blocks_3d(program%handle, extents(3:1:-1), c_loc(share)))
+   end subroutine
+
    ! Registers an array with an element, a column or a slice for each row.
    subroutine rows(program, called, array)
       class(malleable_program), intent(in) :: program
@@ -296,6 +310,20 @@ contains
          [contained(columns), contained(values)], 2_c_size_t))
    end subroutine
 
+   ! Registers rows that are structures of the program, such as lists: `pack` makes the bytes of one, and `unpack` makes one of
+   ! them. After a resize `unpack` is called for each row that this rank has then; the share has the number of them before.
+   subroutine packed_rows(program, called, pack, unpack)
+      class(malleable_program), intent(in) :: program
+      character(*), intent(in) :: called
+      procedure(malleable_pack) :: pack
+      procedure(malleable_unpack) :: unpack
+      type(packing_box), pointer :: box
+      allocate (box)
+      box%pack => pack
+      box%unpack => unpack
+      call check(c_packed(program%handle, called//c_null_char, c_funloc(pack_row), c_funloc(unpack_row), c_loc(box)))
+   end subroutine
+
    ! Has procedures called with each size, by all ranks together: when a number of ranks begins, and when it ends.
    subroutine each_size(program, begins, ends)
       class(malleable_program), intent(in) :: program
@@ -323,46 +351,6 @@ contains
       call c_f_pointer(context, box)
       if (associated(box%ends)) call box%ends()
    end subroutine
-
-   ! Describes a container for the library.
-   function contained(array)
-      class(malleable_array), intent(inout), target :: array
-      type(container) :: contained
-      type(array_box), pointer :: box
-      allocate (box)
-      box%array => array
-      contained%address = c_loc(box)
-      contained%element_bytes = array%row_bytes()
-      contained%start = c_funloc(start_in)
-      contained%length = c_funloc(length_in)
-      contained%resize = c_funloc(resize_in)
-   end function
-
-   function start_in(address) bind(c)
-      type(c_ptr), value :: address
-      type(c_ptr) :: start_in
-      type(array_box), pointer :: box
-      call c_f_pointer(address, box)
-      start_in = box%array%start()
-   end function
-
-   function length_in(address) bind(c)
-      type(c_ptr), value :: address
-      integer(c_size_t) :: length_in
-      type(array_box), pointer :: box
-      call c_f_pointer(address, box)
-      length_in = box%array%n_rows()
-   end function
-
-   function resize_in(address, n_rows) bind(c)
-      type(c_ptr), value :: address
-      integer(c_size_t), value :: n_rows
-      type(c_ptr) :: resize_in
-      type(array_box), pointer :: box
-      call c_f_pointer(address, box)
-      call box%array%resize(n_rows)
-      resize_in = box%array%start()
-   end function
 
    subroutine check(code)
       integer(c_int), intent(in) :: code

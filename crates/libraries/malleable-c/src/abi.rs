@@ -37,6 +37,21 @@ pub struct malleable_share {
     pub n_rows: u64,
 }
 
+/// Block of the cells of a body. Axes are planes, rows and columns, in this order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct malleable_block {
+    /// First cell along each axis.
+    pub first: [u64; 3],
+    /// Number of cells along each axis.
+    pub extents: [u64; 3],
+    /// Number of blocks along each axis.
+    pub n_blocks: [u32; 3],
+    /// Number of blocks before this one along each axis; the rank is `(place[0] * n_blocks[1] + place[1]) * n_blocks[2] +
+    /// place[2]`.
+    pub place: [u32; 3],
+}
+
 /// Function that writes the bounds of blocks of rows, from 0 to `n_rows` and one more than parts, for any number of
 /// parts.
 pub type malleable_bounds =

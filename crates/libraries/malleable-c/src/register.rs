@@ -2,12 +2,12 @@
 
 use crate::abi::{
     MALLEABLE_ALIGNED, MALLEABLE_BLOCKS_2D, MALLEABLE_CYCLIC, MALLEABLE_EVEN, MALLEABLE_FAILED,
-    MALLEABLE_WEIGHTED, malleable_bounds, malleable_share,
+    MALLEABLE_WEIGHTED, malleable_block, malleable_bounds, malleable_share,
 };
 use crate::arrays::ProgramValue;
 use crate::failure::misuse;
 use crate::run::malleable;
-use ::malleable::{Class, Cut};
+use ::malleable::{Class, Cut, Partition};
 use c_interface::set_last_error;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -121,6 +121,74 @@ pub unsafe extern "C" fn malleable_rows_given(
         Some(cut) => unsafe { space(program, n_rows, cut, share) },
         None => misuse("there are four functions for bounds already"),
     }
+}
+
+/// Like `malleable_rows_of`, for blocks of a body: rows are its cells, column by column, row by row, plane by plane.
+/// `extents` are its numbers of planes, of rows in a plane, and of columns, less than 2^32 each. Of all grids of blocks it is
+/// the one with the smallest borders; `malleable_block_of` describes it.
+///
+/// # Safety
+/// As for `malleable_rows_of`; `extents` is null or has three numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_blocks_3d(
+    program: *mut malleable,
+    extents: *const u64,
+    share: *mut malleable_share,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    match unsafe { body(extents) } {
+        // SAFETY: by the condition of this function.
+        Some((n_cells, cut)) => unsafe { space(program, n_cells, cut, share) },
+        None => misuse(NO_BODY),
+    }
+}
+
+/// Writes the block that a rank has of a body with these extents, as `malleable_blocks_3d` cuts it among `n_ranks`. Needs no
+/// program, so functions of `malleable_each_size` may call it.
+///
+/// # Safety
+/// `extents` is null or has three numbers; `block` is null or has room for a block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_block_of(
+    extents: *const u64,
+    n_ranks: u32,
+    rank: u32,
+    block: *mut malleable_block,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    let Some((n_cells, cut)) = (unsafe { body(extents) }).filter(|_| !block.is_null()) else {
+        return misuse(NO_BODY);
+    };
+    let Some(found) = cut.partition(n_cells, n_ranks).ok().and_then(|parts| block_of(&parts, rank))
+    else {
+        return misuse(&format!("there is no rank {rank} among {n_ranks}"));
+    };
+    // SAFETY: by the condition of this function.
+    unsafe { block.write(found) };
+    0
+}
+
+const NO_BODY: &str = "a body was given by a null pointer, or by extents of 2^32 and more";
+
+/// Returns the number of cells of a body, and its partition; `None` for extents that are null or too large.
+///
+/// # Safety
+/// `extents` is null or has three numbers.
+unsafe fn body(extents: *const u64) -> Option<(u64, Cut)> {
+    // SAFETY: by the condition of this function.
+    let [n_planes, n_rows, n_columns] = *unsafe { extents.cast::<[u64; 3]>().as_ref() }?;
+    let n_cells = n_planes.checked_mul(n_rows)?.checked_mul(n_columns)?;
+    let (n_rows, n_columns) = (u32::try_from(n_rows).ok()?, u32::try_from(n_columns).ok()?);
+    Some((n_cells, Cut::Blocks3d { n_rows, n_columns }))
+}
+
+fn block_of(parts: &Partition, rank: u32) -> Option<malleable_block> {
+    let axes = parts.block(rank)?;
+    let n_blocks = parts.n_blocks()?.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    let [_, rows, columns] = n_blocks;
+    let extents = [0, 1, 2].map(|axis: usize| axes[axis].end - axes[axis].start);
+    let place = [rank / columns / rows, rank / columns % rows, rank % columns];
+    Some(malleable_block { first: axes.map(|axis| axis.start), extents, n_blocks, place })
 }
 
 unsafe fn space(

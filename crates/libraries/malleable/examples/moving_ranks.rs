@@ -36,12 +36,13 @@ const SEATS: [Seats; 5] = [
     (&[0, 1, 2], &[0, 4, 2]),
 ];
 
-const CUTS: [Cut; 6] = [
+const CUTS: [Cut; 7] = [
     Cut::Even,
     Cut::Weighted,
     Cut::Aligned(4),
     Cut::Cyclic(3),
     Cut::Blocks2d { n_columns: 6 },
+    Cut::Blocks3d { n_rows: 4, n_columns: 3 },
     Cut::Given(longer_and_longer),
 ];
 

@@ -252,6 +252,13 @@ pub enum Cut {
         /// Number of columns of the field.
         n_columns: u64,
     },
+    /// Cuboids of a body; its cells are the rows.
+    Blocks3d {
+        /// Number of rows of each plane.
+        n_rows: u32,
+        /// Number of columns.
+        n_columns: u32,
+    },
     /// Blocks whose bounds, one more than parts, this function returns for a number of rows and of parts.
     Given(fn(u64, u32) -> Vec<u64>),
 }
@@ -267,6 +274,7 @@ impl Cut {
             Self::Cyclic(block_rows) => [3, block_rows],
             Self::Blocks2d { n_columns } => [4, n_columns],
             Self::Given(_) => [5, 0],
+            Self::Blocks3d { n_rows, n_columns } => [6, (n_rows as u64) << 32 | n_columns as u64],
         }
     }
 
@@ -276,14 +284,21 @@ impl Cut {
             Self::Aligned(_) => Self::Aligned(number),
             Self::Cyclic(_) => Self::Cyclic(number),
             Self::Blocks2d { .. } => Self::Blocks2d { n_columns: number },
+            Self::Blocks3d { .. } => Self::plane(number),
             Self::Even | Self::Weighted | Self::Given(_) => self,
         }
+    }
+
+    /// Cuboids of a body whose planes this parameter describes.
+    #[expect(clippy::cast_possible_truncation, reason = "each half of the parameter is a number")]
+    const fn plane(number: u64) -> Self {
+        Self::Blocks3d { n_rows: (number >> 32) as u32, n_columns: number as u32 }
     }
 
     /// Returns whether each part is one block, so that the lengths of the parts define the partition.
     #[must_use]
     pub const fn is_blocks(self) -> bool {
-        !matches!(self, Self::Cyclic(_) | Self::Blocks2d { .. })
+        !matches!(self, Self::Cyclic(_) | Self::Blocks2d { .. } | Self::Blocks3d { .. })
     }
 
     /// Partitions rows into `n_parts`. The weighted partition is computed elsewhere; here it is even blocks.
@@ -298,6 +313,11 @@ impl Cut {
             Self::Blocks2d { n_columns } => {
                 let n_fields = n_rows.checked_div(n_columns).unwrap_or(0);
                 Partition::blocks_2d(n_fields, n_columns, n_parts)
+            }
+            Self::Blocks3d { n_rows: lines, n_columns } => {
+                let n_planes = n_rows.checked_div(u64::from(lines) * u64::from(n_columns));
+                let extents = [n_planes.unwrap_or(0), lines.into(), n_columns.into()];
+                Partition::blocks_3d(extents, n_parts)
             }
             Self::Given(bounds) => Partition::given(bounds(n_rows, n_parts)),
         }

@@ -122,4 +122,5 @@ pub use option_table::{ArgumentError, Interval};
 pub use options::{ManagerKind, Options, Placement, Redistribution};
 pub use record::RecordError;
 pub use resize_api::{Spawn, Strategy};
+pub use resize_plan::Partition;
 pub use run::{Malleable, Step};

@@ -1,5 +1,8 @@
 //! Partitions of rows into parts.
 
+mod grid;
+
+use grid::Grid;
 use std::ops::Range;
 
 /// Error in a partition.
@@ -36,7 +39,7 @@ enum Shape {
     Blocks { bounds: Vec<u64> },
     /// Block `b` of `block_rows` rows is in part `b % n_parts`.
     Cyclic { block_rows: u64 },
-    /// Rows are the cells of a two-dimensional field.
+    /// Rows are the cells of a field or of a body.
     Grid(Grid),
 }
 
@@ -98,9 +101,38 @@ impl Partition {
     /// # Errors
     /// [`PartitionError::NoParts`].
     pub fn blocks_2d(n_rows: u64, n_columns: u64, n_parts: u32) -> Result<Self, PartitionError> {
-        let grid = Grid::shortest((n_rows, n_columns), positive(n_parts)?);
-        let n_cells = n_rows.saturating_mul(n_columns);
+        Self::blocks_3d([1, n_rows, n_columns], n_parts)
+    }
+
+    /// Cuboids of a body of cells, which are the rows of this partition; `extents` are its numbers of planes, of rows in a
+    /// plane, and of columns. Cell `column` of row `row` of plane `plane` has number `(plane * n_rows + row) * n_columns
+    /// + column`. Of all grids of `n_parts` cuboids it is the one with the smallest borders.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`].
+    pub fn blocks_3d(extents: [u64; 3], n_parts: u32) -> Result<Self, PartitionError> {
+        let grid = Grid::smallest_borders(extents, positive(n_parts)?);
+        let n_cells = extents.into_iter().fold(1, u64::saturating_mul);
         Ok(Self { n_rows: n_cells, n_parts, shape: Shape::Grid(grid) })
+    }
+
+    /// Numbers of blocks along planes, rows and columns; `None` where rows are no cells. The block at places `(i, j, k)`
+    /// has number `(i * n_blocks[1] + j) * n_blocks[2] + k`.
+    #[must_use]
+    pub fn n_blocks(&self) -> Option<[usize; 3]> {
+        match &self.shape {
+            Shape::Grid(grid) => Some(grid.n_blocks()),
+            Shape::Blocks { .. } | Shape::Cyclic { .. } => None,
+        }
+    }
+
+    /// Planes, rows and columns of a part; `None` where rows are no cells, or there is no such part.
+    #[must_use]
+    pub fn block(&self, part: u32) -> Option<[Range<u64>; 3]> {
+        match &self.shape {
+            Shape::Grid(grid) => grid.block(part),
+            Shape::Blocks { .. } | Shape::Cyclic { .. } => None,
+        }
     }
 
     /// Part `k` holds rows `bounds[k]..bounds[k + 1]`.
@@ -169,21 +201,27 @@ impl Partition {
 
     /// Rows of one part, in order.
     pub fn rows_of(&self, part: u32) -> impl Iterator<Item = Range<u64>> {
-        let (mut row, step) = match &self.shape {
-            Shape::Blocks { bounds } => {
-                (bounds.get(part as usize).copied().unwrap_or(self.n_rows), self.n_rows)
-            }
-            Shape::Cyclic { block_rows } => {
-                let first = block_rows.saturating_mul(part.into());
-                (first, block_rows.saturating_mul((self.n_parts - 1).into()))
-            }
+        let mut row = match &self.shape {
+            Shape::Blocks { bounds } => bounds.get(part as usize).copied().unwrap_or(self.n_rows),
+            Shape::Cyclic { block_rows } => block_rows.saturating_mul(part.into()),
             Shape::Grid(grid) => grid.first(part),
         };
         std::iter::from_fn(move || {
             let (owner, rows) = (row < self.n_rows).then(|| self.run_at(row))?;
-            row = rows.end.saturating_add(step);
+            row = self.after(part, rows.end);
             (owner == part).then_some(rows)
         })
+    }
+
+    /// Returns where the next run of a part may begin after one that ends before `end`.
+    fn after(&self, part: u32, end: u64) -> u64 {
+        match &self.shape {
+            Shape::Blocks { .. } => self.n_rows,
+            Shape::Cyclic { block_rows } => {
+                end.saturating_add(block_rows.saturating_mul((self.n_parts - 1).into()))
+            }
+            Shape::Grid(grid) => grid.after(part, end),
+        }
     }
 
     /// Number of rows in a part.
@@ -245,59 +283,6 @@ fn positive(n_parts: u32) -> Result<u32, PartitionError> {
     if n_parts == 0 { Err(PartitionError::NoParts) } else { Ok(n_parts) }
 }
 
-/// Blocks of a field stored row by row: the part in row `i` and column `j` of the grid has number `i *
-/// n_columns_of_parts + j`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Grid {
-    /// First rows of the parts, and the end.
-    rows: Vec<u64>,
-    /// First columns of the parts, and the end.
-    columns: Vec<u64>,
-}
-
-impl Grid {
-    /// Returns the grid of `n_parts` parts with the shortest borders; among equals the one with the longest runs.
-    fn shortest((n_rows, n_columns): (u64, u64), n_parts: u32) -> Self {
-        let border = |down: &u32| {
-            let (down, across) = (u64::from(*down), u64::from(n_parts / down));
-            let borders = (down - 1).saturating_mul(n_columns);
-            borders.saturating_add((across - 1).saturating_mul(n_rows))
-        };
-        let divisors = (1..=n_parts).rev().filter(|down| n_parts.is_multiple_of(*down));
-        let down = divisors.min_by_key(border).unwrap_or(1);
-        Self { rows: even(n_rows, down), columns: even(n_columns, n_parts / down) }
-    }
-
-    /// Returns the part of an existing cell, and the end of its run from there.
-    fn run_at(&self, cell: u64) -> (u32, u64) {
-        let width = self.width();
-        let (row, column) = (cell / width, cell % width);
-        let (down, across) = (place(&self.rows, row), place(&self.columns, column));
-        let is_whole = self.columns[across] == 0 && self.columns[across + 1] == width;
-        let end = match is_whole {
-            true => self.rows[down + 1] * width,
-            false => row * width + self.columns[across + 1],
-        };
-        let part = down * (self.columns.len() - 1) + across;
-        (u32::try_from(part).unwrap_or(u32::MAX), end)
-    }
-
-    /// Returns the first cell of a part, and the number of cells between two of its runs.
-    fn first(&self, part: u32) -> (u64, u64) {
-        let (part, across) = (part as usize, self.columns.len() - 1);
-        let (down, across) = (part / across, part % across);
-        let Some(row) = self.rows.get(down).filter(|_| down + 1 < self.rows.len()) else {
-            return (u64::MAX, 0);
-        };
-        let columns = self.columns[across]..self.columns[across + 1];
-        (row * self.width() + columns.start, self.width() - (columns.end - columns.start))
-    }
-
-    fn width(&self) -> u64 {
-        self.columns.last().copied().unwrap_or(0)
-    }
-}
-
 /// Bounds of blocks whose lengths differ by at most one; the first ones are longer.
 fn even(n: u64, n_parts: u32) -> Vec<u64> {
     let parts = u64::from(n_parts);
@@ -340,6 +325,14 @@ mod tests {
         check(Partition::blocks_2d(2, 3, 4), &[&[0..2], &[2..3], &[3..5], &[5..6]]);
         check(Partition::blocks_2d(1, 5, 2), &[&[0..3], &[3..5]]);
         check(Partition::blocks_2d(1, 1, 2), &[&[0..1], &[]]);
+        check(
+            Partition::blocks_3d([2, 2, 3], 2),
+            &[&[0..2, 3..5, 6..8, 9..11], &[2..3, 5..6, 8..9, 11..12]],
+        );
+        check(Partition::blocks_3d([4, 2, 2], 2), &[&[0..8], &[8..16]]);
+        check(Partition::blocks_3d([2, 4, 2], 2), &[&[0..4, 8..12], &[4..8, 12..16]]);
+        let eight = Partition::blocks_3d([6, 4, 5], 8).unwrap();
+        assert_eq!((eight.n_blocks(), eight.block(5)), (Some([2, 2, 2]), Some([3..6, 0..2, 3..5])));
         check(Partition::weighted(&[9, 1, 1, 1, 3, 3], 2), &[&[0..1], &[1..6]]);
         check(Partition::weighted(&[1, 1, 1, 1, 4], 2), &[&[0..4], &[4..5]]);
         check(Partition::weighted(&[0, 0, 0], 2), &[&[], &[0..3]]);

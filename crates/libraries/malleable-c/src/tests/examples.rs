@@ -46,6 +46,17 @@ fn heat_is_the_same_in_fortran() {
 }
 
 #[test]
+fn packed_rows_and_bodies_of_fortran_are_where_they_belong() {
+    for library in Library::SYSTEM {
+        let program = Program::of(library, "tests/programs/kinds.f90");
+        let words = ["--preferred", "1", "--schedule", "10:3,20:2,30:4,40:1"];
+        let ended = program.job(4).args(words).run();
+        let said = "4 resizes, 1 ranks, 0 wrong\n";
+        assert_eq!((ended.code, ended.stdout.as_str()), (0, said), "{library:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn heat_is_the_same_in_python() {
     for mpi in Library::DYNAMIC {
         let (unchanged, _) = rod(&Program::of(mpi, "examples/rod.c"), 1, "");

@@ -10,6 +10,9 @@
 
 enum { N_ROWS = 1000, N_COLUMNS = 40, N_ITERATIONS = 60 };
 
+/* Planes, rows and columns of a body. */
+static const uint64_t EXTENTS[3] = {8, 5, 25};
+
 /* Rows, and an element for each of them. */
 struct part {
     malleable_share share;
@@ -19,7 +22,7 @@ struct part {
 struct all {
     uint64_t n_rows;
     double sum;
-    struct part even, cyclic, plate, given;
+    struct part even, cyclic, plate, body, given;
     struct {
         malleable_share share;
         uint32_t *lengths;
@@ -70,6 +73,17 @@ static uint64_t *numbers(malleable_share share)
     for (uint64_t i = 0; i < share.n_rows; i++)
         numbers[i] = share.first + i;
     return numbers;
+}
+
+/* Number of the cell at this position in the block of a rank. */
+static uint64_t body_cell(uint64_t place, int rank, int size)
+{
+    malleable_block block = {0};
+    if (malleable_block_of(EXTENTS, (uint32_t)size, (uint32_t)rank, &block) != 0)
+        return UINT64_MAX;
+    uint64_t row = place / block.extents[2], column = block.first[2] + place % block.extents[2];
+    uint64_t plane = block.first[0] + row / block.extents[1];
+    return (plane * EXTENTS[1] + block.first[1] + row % block.extents[1]) * EXTENTS[2] + column;
 }
 
 static uint32_t length_of(uint64_t row)
@@ -178,6 +192,9 @@ static void begin(struct all *all, int rank, int size)
     for (uint64_t i = 0; i < all->cyclic.share.n_rows; i++)
         all->cyclic.numbers[i] = cyclic_row(i, rank, size);
     all->plate.numbers = numbers(all->plate.share);
+    all->body.numbers = numbers(all->body.share);
+    for (uint64_t i = 0; i < all->body.share.n_rows; i++)
+        all->body.numbers[i] = body_cell(i, rank, size);
     uint64_t first = N_ROWS * (uint64_t)rank / (uint64_t)size, end = N_ROWS * (uint64_t)(rank + 1) / (uint64_t)size;
     all->matrix.share.first = first;
     all->matrix.share.n_rows = end - first;
@@ -208,8 +225,8 @@ static void check_matrix(const struct all *all)
 static void check(const struct all *all, uint64_t iteration, MPI_Comm comm)
 {
     int rank, size;
-    uint64_t held[6] = {all->even.share.n_rows,  all->given.share.n_rows,  all->cyclic.share.n_rows,
-                        all->plate.share.n_rows, all->matrix.share.n_rows, all->cells.share.n_rows};
+    uint64_t held[7] = {all->even.share.n_rows,  all->given.share.n_rows,  all->cyclic.share.n_rows, all->plate.share.n_rows,
+                        all->matrix.share.n_rows, all->cells.share.n_rows, all->body.share.n_rows};
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     expect(all->n_rows == N_ROWS, "constant", iteration);
@@ -222,10 +239,12 @@ static void check(const struct all *all, uint64_t iteration, MPI_Comm comm)
         expect(all->cyclic.numbers[i] == cyclic_row(i, rank, size), "cyclic", i);
     if (all->plate.share.n_rows > 0)
         expect(all->plate.numbers[0] == all->plate.share.first, "plate", all->plate.share.first);
+    for (uint64_t i = 0; i < all->body.share.n_rows; i++)
+        expect(all->body.numbers[i] == body_cell(i, rank, size), "body", i);
     check_matrix(all);
     check_cells(all, iteration);
-    MPI_Allreduce(MPI_IN_PLACE, held, 6, MPI_UINT64_T, MPI_SUM, comm);
-    for (int kind = 0; kind < 6; kind++)
+    MPI_Allreduce(MPI_IN_PLACE, held, 7, MPI_UINT64_T, MPI_SUM, comm);
+    for (int kind = 0; kind < 7; kind++)
         expect(held[kind] == N_ROWS, "rows of all ranks", (uint64_t)kind);
     MPI_Allreduce(MPI_IN_PLACE, &n_wrong, 1, MPI_INT, MPI_MAX, comm);
 }
@@ -249,9 +268,12 @@ static void step(struct all *all, uint64_t iteration)
 static int misuse(malleable *m, struct all *all)
 {
     void *nowhere = NULL;
+    malleable_block block;
     return malleable_rows(m, "early", &nowhere, 8) == MALLEABLE_MISUSE &&
            strcmp(malleable_message(), "`early` belongs to no rows; call `malleable_rows_of` before") == 0 &&
            malleable_rows_of(m, 10, 77, 0, &all->even.share) == MALLEABLE_MISUSE &&
+           malleable_blocks_3d(m, NULL, &all->body.share) == MALLEABLE_MISUSE &&
+           malleable_block_of(EXTENTS, 2, 2, &block) == MALLEABLE_MISUSE &&
            malleable_constant(m, "nothing", NULL, 8) == MALLEABLE_MISUSE &&
            malleable_constant(m, NULL, all, 8) == MALLEABLE_MISUSE &&
            malleable_resize_point(m, NULL) == MALLEABLE_MISUSE &&
@@ -272,6 +294,8 @@ static void enlist(malleable *m, struct all *all)
     malleable_rows(m, "cyclic", &all->cyclic.numbers, sizeof(uint64_t));
     malleable_rows_of(m, N_ROWS, MALLEABLE_BLOCKS_2D, N_COLUMNS, &all->plate.share);
     malleable_rows(m, "plate", &all->plate.numbers, sizeof(uint64_t));
+    malleable_blocks_3d(m, EXTENTS, &all->body.share);
+    malleable_rows(m, "body", &all->body.numbers, sizeof(uint64_t));
     malleable_rows_of(m, N_ROWS, MALLEABLE_WEIGHTED, 0, &all->matrix.share);
     malleable_constant_csr64(m, "matrix", &all->matrix.lengths, &all->matrix.columns, &all->matrix.values,
                              sizeof(double));
@@ -313,6 +337,7 @@ int main(int argc, char **argv)
     free(all.given.numbers);
     free(all.cyclic.numbers);
     free(all.plate.numbers);
+    free(all.body.numbers);
     free(all.matrix.lengths);
     free(all.matrix.columns);
     free(all.matrix.values);

@@ -18,7 +18,7 @@ uint32_t length_of(uint64_t row)
 
 struct State {
     double sum = 0.0;
-    std::vector<uint64_t> plain, wide, columns;
+    std::vector<uint64_t> plain, wide, columns, body;
     std::vector<uint32_t> lengths, crowds;
     std::vector<float> values;
     std::vector<double> particles;
@@ -111,12 +111,17 @@ int run(int argc, char **argv)
             MPI_Comm_dup(run.comm(), &state.own);
         },
         [&] { MPI_Comm_free(&state.own); });
-    if (!run.is_new())
+    const malleable_share &cells = run.blocks_3d({4, 5, 25});
+    run.rows("body", state.body);
+    if (!run.is_new()) {
         state.begin(share);
+        state.body.assign(cells.n_rows, 7);
+    }
     int n_resized = 0;
     for (uint64_t i = 0; i < n_iterations && run.resize_point(i); i++) {
         n_resized += run.is_resized();
         state.check(share, i);
+        state.expect(state.body == std::vector<uint64_t>(cells.n_rows, 7), "body", i);
         state.step(share, i);
     }
     int rank = -1, size = 0;

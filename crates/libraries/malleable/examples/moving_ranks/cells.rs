@@ -60,6 +60,7 @@ impl Cells {
             Cut::Aligned(_) => Cut::Aligned(1),
             Cut::Cyclic(_) => Cut::Cyclic(1),
             Cut::Blocks2d { .. } => Cut::Blocks2d { n_columns: 1 },
+            Cut::Blocks3d { .. } => Cut::Blocks3d { n_rows: 1, n_columns: 1 },
             other => other,
         };
         Self {
@@ -206,6 +207,10 @@ fn held(ranks: &[u32], rank: u32, cut: Cut, by: Cut) -> Cells {
         Cut::Cyclic(block) => Partition::cyclic(N_CELLS, n_parts, block),
         Cut::Blocks2d { n_columns } => {
             Partition::blocks_2d(N_CELLS / n_columns, n_columns, n_parts)
+        }
+        Cut::Blocks3d { n_rows, n_columns } => {
+            let (n_rows, n_columns) = (n_rows.into(), n_columns.into());
+            Partition::blocks_3d([N_CELLS / n_rows / n_columns, n_rows, n_columns], n_parts)
         }
         Cut::Given(bounds) => Partition::given(bounds(N_CELLS, n_parts)),
     };

@@ -216,7 +216,7 @@ impl Index {
 }
 
 fn cut(kind: u64) -> String {
-    let kinds = ["even", "weighted", "aligned", "cyclic", "rectangular", "given"];
+    let kinds = ["even", "weighted", "aligned", "cyclic", "rectangular", "given", "cuboid"];
     let kind = usize::try_from(kind).ok().and_then(|kind| kinds.get(kind));
     format!("rows in {} parts", kind.unwrap_or(&"unknown"))
 }

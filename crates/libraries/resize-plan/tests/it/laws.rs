@@ -23,6 +23,13 @@ fn partition(n_rows: u64) -> impl Strategy<Value = Partition> {
             let n_columns = (1..=n_columns).rev().find(|n| n_rows.is_multiple_of(*n)).expect("1 does");
             Partition::blocks_2d(n_rows / n_columns, n_columns, parts).expect("parts")
         }),
+        (parts.clone(), 1..5_u64, 1..5_u64).prop_map(move |(parts, n_planes, n_lines)| {
+            let of = |n: u64, most| (1..=most).rev().find(|part| n.is_multiple_of(*part)).expect("1 does");
+            let n_planes = of(n_rows, n_planes);
+            let n_lines = of(n_rows / n_planes, n_lines);
+            let extents = [n_planes, n_lines, n_rows / n_planes / n_lines];
+            Partition::blocks_3d(extents, parts).expect("parts")
+        }),
         (parts, 1..6_u64)
             .prop_map(move |(parts, block)| Partition::cyclic(n_rows, parts, block).expect("parts")),
         bounds,
@@ -175,6 +182,22 @@ proptest! {
             let n_down = extent(cells.iter().map(|cell| cell / n_columns).collect());
             let n_across = extent(cells.iter().map(|cell| cell % n_columns).collect());
             prop_assert_eq!(cells.len() as u64, n_down * n_across);
+        }
+        prop_assert!(owners(&partition).iter().all(|part| *part < parts));
+    }
+
+    #[test]
+    fn cuboids_are_whole(extents in [0..8_u64, 0..8_u64, 0..8_u64], parts in 1..13_u32) {
+        let partition = Partition::blocks_3d(extents, parts).unwrap();
+        let [_, n_rows, n_columns] = extents;
+        for part in 0..parts {
+            let [planes, rows, columns] = partition.block(part).unwrap();
+            let row = |plane: u64, row: u64| {
+                columns.clone().map(move |column| (plane * n_rows + row) * n_columns + column)
+            };
+            let rows = |plane| rows.clone().flat_map(move |number| row(plane, number)).collect::<Vec<_>>();
+            let cells = planes.flat_map(rows).collect::<Vec<_>>();
+            prop_assert_eq!(partition.rows_of(part).flatten().collect::<Vec<_>>(), cells);
         }
         prop_assert!(owners(&partition).iter().all(|part| *part < parts));
     }
