@@ -171,6 +171,26 @@ impl Moving {
         Ok(matches!(self.phase, MovePhase::Here(_)))
     }
 
+    /// Makes progress in a thread beside the one that computes, while `is_wanted`; returns whether all constant data
+    /// have arrived everywhere.
+    ///
+    /// # Errors
+    /// As for [`test`](Self::test).
+    pub(crate) fn advance_while(
+        &mut self,
+        bridge: &Bridge<'_>,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<bool, MoveError> {
+        while is_wanted() {
+            let slice = Instant::now();
+            if self.advance(bridge, DutyCycle::BESIDE.budget())? {
+                return Ok(true);
+            }
+            std::thread::sleep(DutyCycle::BESIDE.pause_after_look(slice.elapsed()));
+        }
+        Ok(false)
+    }
+
     /// Waits for constant data, moves variable data, and gives the targets their new state. All ranks of the bridge
     /// call it with the data that they registered before.
     ///
