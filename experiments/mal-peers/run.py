@@ -43,7 +43,7 @@ PEERS = {
     "auto": ("ours", []),
 }
 COLORS = {"merge": "#b0563b", "anew": "#dfae9e", "sync": "#777777", "async": "#7a9e3b", "auto": "#2f6f9f"}
-CHANGES = [(2, 4), (4, 8), (4, 2), (8, 4)]
+CHANGES, CHANGES_ON_NODES = [(2, 4), (4, 8), (4, 2), (8, 4)], [(1, 2), (2, 1), (2, 4), (4, 2)]
 ROW_BYTES = 128
 # An iteration takes this on one rank; the size changes at that one, and so many follow with the new size.
 WORK_US, CHANGE_AT, N_AFTER, N_MOST = 80_000, 20, 20, 5_000
@@ -188,7 +188,9 @@ class NodesLaunch:
     """How ranks are started on two nodes, as many on each."""
 
     def __init__(self, nodes):
-        self.words, self.own, self.variables = nodes.launcher, [*nodes.options, "--spawn", "tree"], {**VARIABLES, **nodes.variables()}
+        self.words, self.variables = nodes.launcher, {**VARIABLES, **nodes.variables()}
+        # A launcher of a node's own would not find the names of the others here.
+        self.own = [*nodes.options, "--spawn", "tree"]
 
     def options(self, n_ranks):
         return ["-ppn", max(1, n_ranks // 2)]
@@ -256,7 +258,7 @@ def report(rows, options):
             results.append(row)
             lines.append([case[0], f"{case[1]} MB", f"{case[2]} to {case[3]}", *(shown(medians[peer]) for peer in peers), ratio_text])
         header = ["library", "data", "ranks", *peers, f"{ours} / {theirs}"]
-        tables.fill(HERE / "README.md", called, header, [line for line in lines if measure != "release_s" or "none leaves" != line[4]])
+        tables.fill(HERE / "README.md", called, header, lines)
     tables.write(HERE / "results.csv", results)
     for library in options.libraries:
         drawn = [case for case in cases(rows) if case[0] == library]
@@ -316,14 +318,15 @@ def options_of(words):
     parser.add_argument("what", nargs="?", choices=["nodes"])
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--libraries", type=names, default=list(LIBRARIES))
-    parser.add_argument("--changes", type=changes, default=CHANGES)
+    parser.add_argument("--changes", type=changes)
     parser.add_argument("--peers", type=names)
     parser.add_argument("--mb", type=numbers)
-    parser.add_argument("--mbit", type=numbers, default=[10_000, 1_000])
+    parser.add_argument("--mbit", type=numbers, default=[1_000])
     options = parser.parse_args(words)
     is_nodes = options.what == "nodes"
     options.peers = options.peers or (["sync", "async", "auto"] if is_nodes else list(PEERS))
-    options.mb = options.mb or ([64] if is_nodes else [8, 256])
+    options.mb = options.mb or ([64, 256] if is_nodes else [8, 256])
+    options.changes = options.changes or (CHANGES_ON_NODES if is_nodes else CHANGES)
     return options
 
 

@@ -140,6 +140,12 @@ impl Moving {
         self.method
     }
 
+    /// Returns whether a thread beside the computation should make progress. Messages are sent at a rate for which their
+    /// iterations are measured.
+    pub(crate) fn is_beside(&self, bridge: &Bridge<'_>) -> bool {
+        matches!(self.method, Method::Async | Method::Get) && bridge.comm.mpi().is_multiple()
+    }
+
     /// Makes progress in little time; returns whether all constant data have arrived everywhere.
     ///
     /// # Errors

@@ -163,24 +163,43 @@ fn trial(
     let mut data = Data::of(&mut sample);
     let began = Instant::now();
     let mut moving = Moving::begin(bridge, &mut data, method)?;
-    let mut n_iterations = 0;
-    match sources {
-        Some(sources) => loop {
-            let is_here = moving.test(bridge)?;
-            if iterate(sources, is_here)? {
-                break;
-            }
-            n_iterations += 1;
-        },
-        None => {
-            if !moving.wait(bridge, DEADLINE)? {
-                return Err(MoveError::Late { waited: DEADLINE });
-            }
-        }
-    }
+    let n_iterations = match sources {
+        Some(sources) if moving.is_beside(bridge) => iterate_beside(bridge, sources, &mut moving)?,
+        Some(sources) => iterate_until(sources, || moving.test(bridge))?,
+        None if moving.wait(bridge, DEADLINE)? => 0,
+        None => return Err(MoveError::Late { waited: DEADLINE }),
+    };
     let seconds = began.elapsed().as_secs_f64();
     moving.switch(bridge, &mut data, DEADLINE)?;
     Ok((seconds, n_iterations))
+}
+
+/// Computes iterations while a thread makes progress, as it does in a program; returns their number.
+fn iterate_beside(
+    bridge: &Bridge<'_>,
+    sources: &Comm,
+    moving: &mut Moving,
+) -> Result<u32, MoveError> {
+    std::thread::scope(|scope| {
+        let work = || moving.advance_while(bridge, || true);
+        let mover = std::thread::Builder::new().name("mover".to_owned()).spawn_scoped(scope, work);
+        let mover = mover.map_err(|_| MoveError::Memory)?;
+        let n_iterations = iterate_until(sources, || Ok(mover.is_finished()))?;
+        mover.join().map_err(|_| MoveError::Memory)??;
+        Ok(n_iterations)
+    })
+}
+
+/// Computes iterations until all sources have all data; returns their number.
+fn iterate_until(
+    sources: &Comm,
+    mut is_here: impl FnMut() -> Result<bool, MoveError>,
+) -> Result<u32, MoveError> {
+    let mut n_iterations = 0;
+    while !iterate(sources, is_here()?)? {
+        n_iterations += 1;
+    }
+    Ok(n_iterations)
 }
 
 /// Measures the time of an iteration when nothing moves, in seconds: the median of several.

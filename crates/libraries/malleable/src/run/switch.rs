@@ -68,11 +68,10 @@ impl Underway {
         Ok(())
     }
 
-    /// Lets a thread make progress while this one computes.
+    /// Lets a thread make progress while this one computes, where that helps.
     fn move_beside(&mut self) -> Result<(), MoveError> {
-        // Messages are sent at a rate for which their iterations are measured.
-        if let Some(moving) = self.moving.take_if(|moving| moving.method() != Method::PointToPoint)
-        {
+        let bridge = self.prepared.bridge();
+        if let Some(moving) = self.moving.take_if(|moving| moving.is_beside(&bridge)) {
             self.mover = Some(Mover::start(moving, &self.prepared)?);
         }
         Ok(())
@@ -147,9 +146,7 @@ impl Malleable {
         }
         state.pack();
         underway.begin(&mut Data::of(state))?;
-        if self.mpi.is_multiple() {
-            underway.move_beside()?;
-        }
+        underway.move_beside()?;
         self.phase = RankPhase::Moving(Box::new(underway));
         Ok(())
     }
