@@ -6,6 +6,7 @@ usage: experiments/mal-peers/run.py [--repetitions N] [--peers NAME,...] [--libr
        experiments/mal-peers/run.py nodes [--repetitions N] [--peers NAME,...] [--mb N,...] [--mbit N,...] [--changes A:B,...]
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -105,16 +106,18 @@ def build(folder):
 
 
 def run(launch, program, peer, megabytes, change, length=(N_AFTER, N_MOST)):
-    """The notes of a run: a row `(iteration, begin, end, size)` for each iteration, and by process how it ended and when."""
+    """The notes of a run: a row `(iteration, begin, end, size)` for each iteration, the ends of processes that left,
+    and the library's record of the change."""
     before, after = change
     n_after, n_iterations = length
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        words = [*launch.words, "-n", before, *launch.options(before), program, folder, megabytes * 1_000_000 // ROW_BYTES, WORK_US,
-                 CHANGE_AT, after, n_after, n_iterations, *PEERS[peer][1]]
+        n_rows = megabytes * 1_000_000 // ROW_BYTES
+        words = [*launch.words, "-n", before, *launch.options(before), program, folder, n_rows, WORK_US, CHANGE_AT, after, n_after,
+                 n_iterations, *PEERS[peer][1]]
         if PEERS[peer][0] == "ours":
             words += ["--schedule", f"{CHANGE_AT}:{after}", "--check-every", "1", "--control", folder / "control",
-                      "--explain", *launch.own]
+                      "--record", folder, *launch.own]
         words = [str(word) for word in words]
         ends = Ends(folder)
         started = subprocess.Popen(words, env=launch.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -136,8 +139,10 @@ def run(launch, program, peer, megabytes, change, length=(N_AFTER, N_MOST)):
             if how == "left":
                 left_ns.append(ended_ns.get(int(file.suffix[1:]), time.monotonic_ns()))
         if not any(size == after for *_, size in notes):
-            raise Failed(f"`{' '.join(words)}` kept its size:\n{errors}")
-        return sorted(notes), left_ns, re.findall(r"iteration \d+: .*", errors)
+            raise Failed(f"`{' '.join(words)}` kept its size:\n{output}{errors}")
+        record = folder / "resizes.jsonl"
+        done = json.loads(record.read_text().splitlines()[-1]) if record.exists() else {}
+        return sorted(notes), left_ns, done
 
 
 def measured(notes, left_ns, after):
@@ -150,7 +155,8 @@ def measured(notes, left_ns, after):
     computed_ns = sum(end - begin for iteration, begin, end, _ in notes if CHANGE_AT <= iteration < switched)
     n_meanwhile = switched - CHANGE_AT
     all_ns = switched_ns - asked_ns
-    return {"wait_s": 1e-9 * (all_ns - computed_ns), "switch_s": 1e-9 * all_ns, "lost_s": 1e-9 * (all_ns - n_meanwhile * usual_ns),
+    return {"wait_s": 1e-9 * (all_ns - computed_ns), "switch_s": 1e-9 * all_ns,
+            "lost_s": 1e-9 * (all_ns - n_meanwhile * usual_ns),
             "release_s": 1e-9 * (max(left_ns) - switched_ns) if left_ns else None, "iterations_meanwhile": n_meanwhile,
             "iterations_lost": all_ns / usual_ns - n_meanwhile, "iteration_s": 1e-9 * usual_ns,
             "total_s": 1e-9 * (notes[-1][2] - notes[0][1])}
@@ -213,11 +219,11 @@ def compare(options):
                     for change in options.changes:
                         for peer in options.peers:
                             program = built / f"{PEERS[peer][0]}-{LIBRARIES[library][0]}"
-                            notes, left_ns, said = tried(launch, program, peer, megabytes, change)
+                            notes, left_ns, done = tried(launch, program, peer, megabytes, change)
                             found = measured(notes, left_ns, change[1])
                             rows.append({"repetition": repetition + 1, "library": library, "mb": megabytes, "from": change[0],
-                                         "to": change[1], "peer": peer, **rounded(found)})
-                            print(*rows[-1].values(), *said, sep="; ", flush=True)
+                                         "to": change[1], "peer": peer, "method": done.get("redistribution", ""), **rounded(found)})
+                            print(*rows[-1].values(), sep="; ", flush=True)
     tables.write(HERE / "runs.csv", rows)
     report(rows, options)
 
@@ -256,7 +262,8 @@ def report(rows, options):
             row.update({peer: f"{statistics.median(some):.4f}" if some else "" for peer, some in medians.items()})
             row["ratio"], ratio_text = ratio(rows, case, ours, theirs, measure)
             results.append(row)
-            lines.append([case[0], f"{case[1]} MB", f"{case[2]} to {case[3]}", *(shown(medians[peer]) for peer in peers), ratio_text])
+            lines.append([case[0], f"{case[1]} MB", f"{case[2]} to {case[3]}", *(shown(medians[peer]) for peer in peers),
+                          ratio_text])
         header = ["library", "data", "ranks", *peers, f"{ours} / {theirs}"]
         tables.fill(HERE / "README.md", called, header, lines)
     tables.write(HERE / "results.csv", results)
@@ -289,11 +296,11 @@ def on_nodes(options):
                 for megabytes in options.mb:
                     for change in options.changes:
                         for peer in options.peers:
-                            notes, left_ns, said = tried(launch, program, peer, megabytes, change, length=(0, N_ON_NODES))
+                            notes, left_ns, done = tried(launch, program, peer, megabytes, change, length=(0, N_ON_NODES))
                             found = measured(notes, left_ns, change[1])
                             rows.append({"repetition": repetition + 1, "mbit": mbit, "mb": megabytes, "from": change[0],
-                                         "to": change[1], "peer": peer, **rounded(found)})
-                            print(*rows[-1].values(), *said, sep="; ", flush=True)
+                                         "to": change[1], "peer": peer, "method": done.get("redistribution", ""), **rounded(found)})
+                            print(*rows[-1].values(), sep="; ", flush=True)
     tables.write(HERE / "nodes.csv", rows)
     lines = []
     for case in dict.fromkeys((row["mbit"], row["mb"], row["from"], row["to"]) for row in rows):
