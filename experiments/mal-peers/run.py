@@ -4,6 +4,7 @@
 
 usage: experiments/mal-peers/run.py [--repetitions N] [--peers NAME,...] [--libraries NAME,...] [--mb N,...] [--changes A:B,...]
        experiments/mal-peers/run.py nodes [--repetitions N] [--peers NAME,...] [--mb N,...] [--mbit N,...] [--changes A:B,...]
+       experiments/mal-peers/run.py report        from `runs.csv`, as the first one writes it
 """
 import argparse
 import json
@@ -226,6 +227,7 @@ def compare(options):
                             print(*rows[-1].values(), sep="; ", flush=True)
     tables.write(HERE / "runs.csv", rows)
     report(rows, options)
+    count()
 
 
 def cases(rows):
@@ -253,18 +255,19 @@ def shown(seconds):
 def report(rows, options):
     """Medians as table and pictures."""
     peers, results = options.peers, []
-    ours, theirs = peers[-1], peers[0]
+    ours, theirs = peers[-1], [peer for peer in peers if PEERS[peer][0] == "bare"]
     for measure, called in MEASURES.items():
         lines = []
         for case in cases(rows):
             row = {"measure": measure, "library": case[0], "mb": case[1], "from": case[2], "to": case[3]}
             medians = {peer: values(rows, case, peer, measure) for peer in peers}
             row.update({peer: f"{statistics.median(some):.4f}" if some else "" for peer, some in medians.items()})
-            row["ratio"], ratio_text = ratio(rows, case, ours, theirs, measure)
+            ratios = [ratio(rows, case, ours, peer, measure) for peer in theirs]
+            row.update({f"{ours}_of_{peer}": median for peer, (median, _) in zip(theirs, ratios)})
             results.append(row)
             lines.append([case[0], f"{case[1]} MB", f"{case[2]} to {case[3]}", *(shown(medians[peer]) for peer in peers),
-                          ratio_text])
-        header = ["library", "data", "ranks", *peers, f"{ours} / {theirs}"]
+                          *(text for _, text in ratios)])
+        header = ["library", "data", "ranks", *peers, *(f"{ours} / {peer}" for peer in theirs)]
         tables.fill(HERE / "README.md", called, header, lines)
     tables.write(HERE / "results.csv", results)
     for library in options.libraries:
@@ -274,7 +277,6 @@ def report(rows, options):
                   for peer in peers if peer != "async"]
         resizes.bars(HERE / f"{LIBRARIES[library][0].removeprefix('venv-')}.svg",
                      f"Seconds that a change of the size costs the program, {library}", series)
-    count()
 
 
 def count():
@@ -322,7 +324,7 @@ def options_of(words):
     numbers = lambda text: [int(number) for number in text.split(",")]
     names = lambda text: text.split(",")
     changes = lambda text: [tuple(int(size) for size in change.split(":")) for change in text.split(",")]
-    parser.add_argument("what", nargs="?", choices=["nodes"])
+    parser.add_argument("what", nargs="?", choices=["nodes", "report"])
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--libraries", type=names, default=list(LIBRARIES))
     parser.add_argument("--changes", type=changes)
@@ -341,6 +343,8 @@ def main():
     options = options_of(sys.argv[1:])
     if options.what == "nodes":
         on_nodes(options)
+    elif options.what == "report":
+        report(tables.read(HERE / "runs.csv"), options)
     else:
         compare(options)
 
