@@ -223,7 +223,8 @@ def compare(options):
                             notes, left_ns, done = tried(launch, program, peer, megabytes, change)
                             found = measured(notes, left_ns, change[1])
                             rows.append({"repetition": repetition + 1, "library": library, "mb": megabytes, "from": change[0],
-                                         "to": change[1], "peer": peer, "method": done.get("redistribution", ""), **rounded(found)})
+                                         "to": change[1], "peer": peer, "method": done.get("redistribution", ""),
+                                         **rounded(found)})
                             print(*rows[-1].values(), sep="; ", flush=True)
     tables.write(HERE / "runs.csv", rows)
     report(rows, options)
@@ -280,6 +281,7 @@ def report(rows, options):
 
 
 def count():
+    """Says on the page how many runs there were."""
     page = HERE / "README.md"
     page.write_text(re.sub(r"Of \d+ runs, \d+ failed", f"Of {n_runs} runs, {len(failures)} failed", page.read_text()))
 
@@ -301,7 +303,8 @@ def on_nodes(options):
                             notes, left_ns, done = tried(launch, program, peer, megabytes, change, length=(0, N_ON_NODES))
                             found = measured(notes, left_ns, change[1])
                             rows.append({"repetition": repetition + 1, "mbit": mbit, "mb": megabytes, "from": change[0],
-                                         "to": change[1], "peer": peer, "method": done.get("redistribution", ""), **rounded(found)})
+                                         "to": change[1], "peer": peer, "method": done.get("redistribution", ""),
+                                         **rounded(found)})
                             print(*rows[-1].values(), sep="; ", flush=True)
     tables.write(HERE / "nodes.csv", rows)
     lines = []
