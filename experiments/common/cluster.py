@@ -87,6 +87,15 @@ class Cluster:
             (group / node / "cpu.cfs_period_us").write_text(str(PERIOD_US))
             (group / node / "cpu.cfs_quota_us").write_text(str(quota_us))
 
+    def limit_nodes(self, mbit, burst_kb=None):
+        """Limits what each node receives; with None not. The kernel hands on so much at once."""
+        for number in range(1, self.n_nodes + 1):
+            subprocess.run(f"tc qdisc del dev sntx-v{number} root".split(), capture_output=True)
+            if mbit is not None:
+                burst = burst_kb or max(3, mbit // 8)
+                limit = f"tc qdisc add dev sntx-v{number} root tbf rate {mbit}mbit burst {burst}kb latency 5s"
+                subprocess.run(limit.split(), check=True)
+
     def launcher(self, n_workers):
         """Words and variables that start one rank on this host and one on each of the first `n_workers` nodes."""
         hosts = pathlib.Path(self.folder.name) / "hosts"

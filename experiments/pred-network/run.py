@@ -31,15 +31,6 @@ SLOW_MBIT = [200, 50]
 TIMEOUT_S = 180
 
 
-def limit(mbit):
-    """Limits what each node receives; with None not."""
-    for number in (1, 2):
-        subprocess.run(f"tc qdisc del dev sntx-v{number} root".split(), capture_output=True)
-        if mbit is not None:
-            words = f"tc qdisc add dev sntx-v{number} root tbf rate {mbit}mbit burst 3kb latency 5s"
-            subprocess.run(words.split(), check=True)
-
-
 def launcher(cluster):
     words, variables = cluster.launcher(2)
     hosts = pathlib.Path(variables["OMPI_MCA_orte_default_hostfile"])
@@ -85,7 +76,7 @@ def main():
     with Cluster(2, 1.0) as cluster, tempfile.TemporaryDirectory() as folder:
         networks = {}
         for mbit in SLOW_MBIT:
-            limit(mbit)
+            cluster.limit_nodes(mbit, burst_kb=3)
             networks[mbit] = pathlib.Path(folder) / f"network-{mbit}.json"
             network(cluster, folder).rename(networks[mbit])
         for name, line in PROGRAMS.items():
@@ -95,12 +86,12 @@ def main():
             predictions = {mbit: [] for mbit in SLOW_MBIT}
             traced, measured = [], {mbit: [] for mbit in SLOW_MBIT}
             for _ in range(n_repetitions):
-                limit(None)
+                cluster.limit_nodes(None)
                 traced.append(measured_s(cluster, program, folder, trace=True))
                 for mbit in SLOW_MBIT:
                     predictions[mbit].append(predicted_s(folder, networks[mbit]))
                 for mbit in SLOW_MBIT:
-                    limit(mbit)
+                    cluster.limit_nodes(mbit, burst_kb=3)
                     measured[mbit].append(measured_s(cluster, program, folder))
             for mbit in SLOW_MBIT:
                 was, said, traced_s = map(statistics.median, (measured[mbit], predictions[mbit], traced))

@@ -140,6 +140,12 @@ impl Moving {
         self.method
     }
 
+    /// Returns whether a thread beside the computation should make progress. Messages are sent at a rate for which their
+    /// iterations are measured.
+    pub(crate) fn is_beside(&self, bridge: &Bridge<'_>) -> bool {
+        matches!(self.method, Method::Async | Method::Get) && bridge.comm.mpi().is_multiple()
+    }
+
     /// Makes progress in little time; returns whether all constant data have arrived everywhere.
     ///
     /// # Errors
@@ -169,6 +175,26 @@ impl Moving {
             std::thread::sleep(duty_cycle.pause_after_look(slice.elapsed()));
         }
         Ok(matches!(self.phase, MovePhase::Here(_)))
+    }
+
+    /// Makes progress in a thread beside the one that computes, while `is_wanted`; returns whether all constant data
+    /// have arrived everywhere.
+    ///
+    /// # Errors
+    /// As for [`test`](Self::test).
+    pub(crate) fn advance_while(
+        &mut self,
+        bridge: &Bridge<'_>,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<bool, MoveError> {
+        while is_wanted() {
+            let slice = Instant::now();
+            if self.advance(bridge, DutyCycle::BESIDE.budget())? {
+                return Ok(true);
+            }
+            std::thread::sleep(DutyCycle::BESIDE.pause_after_look(slice.elapsed()));
+        }
+        Ok(false)
     }
 
     /// Waits for constant data, moves variable data, and gives the targets their new state. All ranks of the bridge

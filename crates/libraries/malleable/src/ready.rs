@@ -13,6 +13,7 @@ use crate::release::{Release, ReleaseAddress};
 use crate::spawn_error::SpawnError;
 use crate::tags::Tag;
 use mpi::{Comm, MpiError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Participant that is joined with the others.
@@ -31,7 +32,7 @@ pub(crate) struct Ready {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// All participants, in the order of their numbers.
-    pub(crate) bridge: Comm,
+    pub(crate) bridge: Arc<Comm>,
     pub(crate) plan: ResizePlan,
     /// New ranks, if this process is one of them.
     pub(crate) ranks: Option<PresentRanks>,
@@ -52,8 +53,13 @@ impl Prepared {
     /// Frees the communicators, together with the other ranks.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         self.ranks.map_or(Ok(()), PresentRanks::free)?;
-        self.bridge.free()
+        free_shared(self.bridge)
     }
+}
+
+/// Frees a communicator that no thread uses any more, together with the other ranks.
+pub(crate) fn free_shared(comm: Arc<Comm>) -> Result<(), MpiError> {
+    Arc::into_inner(comm).map_or(Ok(()), Comm::free)
 }
 
 impl Ready {
@@ -85,6 +91,7 @@ impl Ready {
                 heard.ok_or(late)?;
             }
         }
+        let bridge = Arc::new(bridge);
         Ok(Prepared { bridge, plan, ranks, address, release, spawn_s: 0.0, connect_s: 0.0 })
     }
 }

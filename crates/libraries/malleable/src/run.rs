@@ -3,6 +3,7 @@
 mod arrival;
 mod arrival_command;
 mod ending;
+mod mover;
 mod parking;
 mod preparing;
 mod saving;

@@ -31,6 +31,8 @@ pub(crate) struct DutyCycle {
 impl DutyCycle {
     /// For a rank that works all the time.
     pub(crate) const ALL: Self = Self { share: 1.0 };
+    /// For a thread of a rank that computes.
+    pub(crate) const BESIDE: Self = Self { share: SHARE };
 
     pub(crate) const fn budget(self) -> Duration {
         SLICE

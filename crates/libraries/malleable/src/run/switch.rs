@@ -1,6 +1,7 @@
 //! Switch to the new size.
 
 use super::arrival_command::{ArrivalCommand, call};
+use super::mover::Mover;
 use super::preparing::Waited;
 use super::{Malleable, RankPhase, Step};
 use crate::coordinator::{Coordinator, HandoverState};
@@ -11,7 +12,7 @@ use crate::leave_signal;
 use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
 use crate::present_ranks::{Member, PresentRanks};
-use crate::ready::Prepared;
+use crate::ready::{Prepared, free_shared};
 use crate::release::report_exit;
 use crate::tags::Tag;
 use mpi::Request;
@@ -31,6 +32,8 @@ pub(super) fn moved_within(options: &Options) -> Duration {
 pub(super) struct Underway {
     pub(super) prepared: Prepared,
     moving: Option<Moving>,
+    /// Has the data instead, while a thread makes progress with them.
+    mover: Option<Mover>,
     /// Whether constant data have arrived everywhere.
     pub(super) is_everywhere: bool,
     /// Time that the program stood still to begin the move.
@@ -46,12 +49,13 @@ impl fmt::Debug for Underway {
 
 impl Underway {
     pub(super) fn of(prepared: Prepared) -> Self {
-        Self { prepared, moving: None, is_everywhere: false, stood: Duration::ZERO }
+        let (moving, mover) = (None, None);
+        Self { prepared, moving, mover, is_everywhere: false, stood: Duration::ZERO }
     }
 
     /// Returns whether data are moving, and have not all arrived.
     pub(super) fn is_travelling(&self) -> bool {
-        self.moving.is_some() && !self.is_everywhere
+        (self.moving.is_some() || self.mover.is_some()) && !self.is_everywhere
     }
 
     /// Begins to move constant data.
@@ -64,8 +68,30 @@ impl Underway {
         Ok(())
     }
 
+    /// Lets a thread make progress while this one computes, where that helps.
+    fn move_beside(&mut self) -> Result<(), MoveError> {
+        let bridge = self.prepared.bridge();
+        if let Some(moving) = self.moving.take_if(|moving| moving.is_beside(&bridge)) {
+            self.mover = Some(Mover::start(moving, &self.prepared)?);
+        }
+        Ok(())
+    }
+
+    /// Takes the data back from the thread.
+    fn stop_mover(&mut self) -> Result<(), MoveError> {
+        if let Some(mover) = self.mover.take() {
+            self.moving = Some(mover.stop()?);
+        }
+        Ok(())
+    }
+
     /// Makes progress with the data.
     pub(super) fn advance(&mut self) -> Result<(), MoveError> {
+        if let Some(mover) = &self.mover {
+            let has_ended = mover.has_ended();
+            self.is_everywhere = mover.is_everywhere();
+            return if has_ended { self.stop_mover() } else { Ok(()) };
+        }
         if let Some(moving) = self.moving.as_mut().filter(|_| !self.is_everywhere) {
             self.is_everywhere = moving.test(&self.prepared.bridge())?;
         }
@@ -87,6 +113,7 @@ impl Underway {
         at_most: Duration,
     ) -> Result<(Prepared, [Moved; 2]), MoveError> {
         fault::at(FaultPoint::Switch, self.prepared.bridge.rank());
+        self.stop_mover()?;
         if self.moving.is_none() {
             self.begin(data)?;
         }
@@ -99,6 +126,7 @@ impl Underway {
     /// Waits until no more data move, after the resize was given up, and frees the windows. All ranks of the bridge
     /// call it.
     pub(super) fn into_prepared(mut self, at_most: Duration) -> Result<Prepared, MoveError> {
+        self.stop_mover()?;
         if self.is_travelling() {
             self.wait(at_most)?;
         }
@@ -118,6 +146,7 @@ impl Malleable {
         }
         state.pack();
         underway.begin(&mut Data::of(state))?;
+        underway.move_beside()?;
         self.phase = RankPhase::Moving(Box::new(underway));
         Ok(())
     }
@@ -211,7 +240,7 @@ impl Malleable {
             coordinator.switched();
         }
         former.map_or(Ok(()), PresentRanks::free)?;
-        bridge.free()?;
+        free_shared(bridge)?;
         self.until_look = None;
         leave_signal::note_resize(false);
         Ok(())
