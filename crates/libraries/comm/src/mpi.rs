@@ -164,7 +164,7 @@ impl MpiTransport {
         Ok(ended?)
     }
 
-    /// Starts a send; the tag may be an internal one.
+    /// Starts a send of these parts; the tag may be an internal one.
     fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
         let address = self.peers.address(to)?;
         let n_bytes = parts.iter().map(|part| part.len()).sum();
@@ -172,26 +172,17 @@ impl MpiTransport {
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = Transfer::send(&self.mpi, bytes, address, tag);
-        let transfer = self.peers.check(&self.mpi, address.comm, sent)?;
-        self.look_after(transfer, to, address)
+        self.keep(to, address, sent)
     }
 
-    /// Starts a send of bytes that others get as well.
-    fn post_shared(&mut self, to: u32, tag: u16, bytes: Arc<Vec<u8>>) -> Result<(), CommError> {
-        let address = self.peers.address(to)?;
-        self.make_room(to, bytes.len())?;
-        let sent = Transfer::send_shared(&self.mpi, bytes, address, tag);
-        let transfer = self.peers.check(&self.mpi, address.comm, sent)?;
-        self.look_after(transfer, to, address)
-    }
-
-    /// Keeps a send that is not complete yet.
-    fn look_after(
+    /// Keeps a send until it is complete.
+    fn keep(
         &mut self,
-        mut transfer: Transfer,
         to: u32,
         address: Address,
+        sent: Result<Transfer, MpiError>,
     ) -> Result<(), CommError> {
+        let mut transfer = self.peers.check(&self.mpi, address.comm, sent)?;
         let n_bytes = transfer.n_bytes();
         let is_complete = transfer.is_complete(&self.mpi);
         if self.peers.check(&self.mpi, address.comm, is_complete)? {
@@ -316,16 +307,10 @@ impl MpiTransport {
             }
             self.peers.address(from)?;
             self.look_after_sent()?;
-            if !wait.pause(self.sleep_max()) {
+            if !wait.pause(sleep_max(&self.outbox, &self.inboxes)) {
                 return Ok(false);
             }
         }
-    }
-
-    /// Longest sleep between polls; a short one while messages are in transit.
-    fn sleep_max(&self) -> Duration {
-        let is_moving = !self.outbox.is_empty() || !self.inboxes.iter().all(Inbox::is_empty);
-        if is_moving { NAP_MAX } else { SLEEP_MAX }
     }
 
     fn check_open(&self) -> Result<(), CommError> {
@@ -338,7 +323,7 @@ impl MpiTransport {
         loop {
             self.look_after_sent()?;
             let Some(to) = self.outbox.first() else { return Ok(()) };
-            if !wait.pause(self.sleep_max()) {
+            if !wait.pause(sleep_max(&self.outbox, &self.inboxes)) {
                 return Err(deadline.late("the reception of what was sent", to));
             }
         }
@@ -373,6 +358,12 @@ impl Drop for MpiTransport {
             self.ended = Some(CommError::Finalized);
         }
     }
+}
+
+/// Longest sleep between polls; a short one while messages are in transit.
+fn sleep_max(outbox: &Outbox, inboxes: &[Inbox; 2]) -> Duration {
+    let is_moving = !outbox.is_empty() || !inboxes.iter().all(Inbox::is_empty);
+    if is_moving { NAP_MAX } else { SLEEP_MAX }
 }
 
 /// Largest number of buffers kept.

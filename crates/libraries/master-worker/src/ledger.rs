@@ -17,6 +17,7 @@
 //! # Not here
 //! Messages and the user's code (`master`), choice of tasks (`chunking`).
 
+mod ahead;
 mod alarms;
 mod answers;
 mod arrivals;
@@ -26,6 +27,7 @@ mod retract;
 mod worker_state;
 
 use crate::options::Prefetch;
+use ahead::leave_s;
 use alarms::{Alarm, Alarms};
 use chunking::{ChunkRequest, Policy, Work};
 use overdue::Seen;
@@ -301,80 +303,19 @@ impl Ledger {
         Some(chunk)
     }
 
-    /// Time at which another chunk has to leave for a worker that computes, in seconds; `None` where it is to have no more.
-    fn leave_s(&self, worker: u32, now_s: f64) -> Option<f64> {
-        let state = self.workers.get(worker).filter(|state| state.is_in_use() && worker != 0)?;
-        let held = state.held.front()?;
-        let expected = state.expected_end_s(&self.seen.all);
-        let n_ahead = expected.map_or(1, |(_, chunk_s)| state.n_ahead(chunk_s));
-        // Each has its share of what is left.
-        let n_shares = 2 * u64::from(self.n_workers) * held.part.n_tasks();
-        let n_fair = usize::try_from(self.pool.n_tasks() / n_shares).unwrap_or(usize::MAX);
-        if n_ahead.min(n_fair).max(1) < state.held.len() {
-            return None;
-        }
-        match (self.rules.prefetch, expected) {
-            (Prefetch::Late, Some((end_s, chunk_s))) if state.held.len() == 1 => {
-                Some(end_s - state.speed.lead_s(chunk_s))
-            }
-            (Prefetch::Late, Some((end_s, chunk_s))) => {
-                // Chunks that follow each other are about as large.
-                let end_s = end_s + chunk_s * (state.held.len() - 1) as f64;
-                Some(end_s - 2.0 * state.speed.round_trip_s())
-            }
-            (Prefetch::Always, _) => Some(now_s),
-            (Prefetch::Late, None) | (Prefetch::Off, _) => None,
-        }
-    }
-
-    /// Deals another chunk to a worker that computes, where it is due.
-    pub(crate) fn deal_ahead(&mut self, worker: u32, now_s: f64) -> Option<SentChunk> {
-        let is_due = self.leave_s(worker, now_s).is_some_and(|leave_s| leave_s <= now_s);
-        if !is_due || self.is_wanted_by_idle() {
-            return None;
-        }
-        self.deal(worker, u64::MAX, now_s)
-    }
-
-    /// Schedules the departure of the next chunk, and the check whether the worker is missing.
-    fn expect(&mut self, worker: u32, now_s: f64) {
-        let look_s = self.rules.look_s();
-        let leave_s = self.leave_s(worker, now_s);
-        let Some(state) = self.workers.states.get_mut(worker as usize) else { return };
-        let Some(held) = state.held.front().filter(|_| worker != 0) else { return };
-        state.n_computing = held.part.n_tasks();
-        state.n_missed = held.part.n_missed;
-        let is_set = |at_s: f64| state.prefetch_s.is_some_and(|set_s| set_s <= at_s.max(now_s));
-        if let Some(leave_s) = leave_s.filter(|leave_s| !is_set(*leave_s)) {
-            state.prefetch_s = Some(leave_s);
-            self.alarms.set(leave_s, Alarm::Prefetch { worker });
-        }
-        if !std::mem::replace(&mut state.is_watched, true) {
-            self.alarms.set(now_s + look_s, Alarm::Watch { worker });
-        }
-    }
-
     fn ring(&mut self, alarm: Alarm, now_s: f64) -> Option<LedgerAction> {
         match alarm {
             Alarm::Prefetch { worker } => {
                 self.workers.states.get_mut(worker as usize)?.prefetch_s = None;
                 let dealt = self.deal_ahead(worker, now_s);
-                if dealt.is_none() && self.leave_s(worker, now_s).is_some_and(|at_s| now_s < at_s) {
+                if dealt.is_none() && leave_s(self, worker, now_s).is_some_and(|at_s| now_s < at_s)
+                {
                     self.expect(worker, now_s);
                 }
                 dealt.map(LedgerAction::Deal)
             }
             Alarm::Watch { worker } => self.watch(worker, now_s),
         }
-    }
-
-    /// Returns whether an idle worker waits for tasks in the pool.
-    fn is_wanted_by_idle(&self) -> bool {
-        let has_work = |worker: &u32| self.pool.has_for(*worker, false);
-        let asks = |state: &WorkerState| state.is_idle() && !state.is_waiting;
-        self.idle
-            .iter()
-            .any(|worker| self.workers.get(*worker).is_some_and(asks) && has_work(worker))
     }
 
     /// Tells the policy that the tasks left or the workers have changed.

@@ -107,6 +107,14 @@ struct Clock {
     is_late: bool,
 }
 
+impl Clock {
+    fn look(&mut self, transport: &impl Transport) -> f64 {
+        self.now_s = transport.now_s();
+        self.is_late = false;
+        self.now_s
+    }
+}
+
 struct Master<'a, P: Program, T> {
     program: &'a mut P,
     transport: &'a mut T,
@@ -134,9 +142,9 @@ struct Buffers {
     /// Message that was received.
     received: Vec<u8>,
     scratch: Vec<u8>,
-    /// Chunks to send together; of each its number, batch, number of tasks and bytes of input.
+    /// Chunks to send together; of each its number, batch, number of tasks and bytes of its message.
     bundle: Bundle,
-    bundled: Vec<(u64, u32, u64, usize)>,
+    bundled: Vec<(u64, u32, u64, u64)>,
 }
 
 impl<'a, P: Program, T: Transport> Master<'a, P, T> {
@@ -249,8 +257,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
 
     /// Adds and removes workers between iterations.
     fn update_pool(&mut self) -> Result<(), Error> {
-        let n_present = self.n_present();
-        let n_max = self.worker_pool.n_workers_max(n_present).min(self.n_allowed());
+        let n_present = self.ledger.workers.n_present();
+        let n_max = self.worker_pool.n_workers_max(n_present).min(self.options.pool.n_allowed());
         let demand = WorkerDemand {
             n_workers: self.worker_target.target(n_present, n_max),
             forecast: self.worker_target.forecast(),
@@ -268,17 +276,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         }
         self.ledger.workers.make_room(self.transport.n_ranks());
         self.sent.known.resize(self.transport.n_ranks() as usize, Known::default());
-        self.worker_target.show(self.n_present().min(self.n_allowed()));
+        self.worker_target.show(self.ledger.workers.n_present().min(self.options.pool.n_allowed()));
         Ok(())
-    }
-
-    /// Largest number of workers that the options allow.
-    fn n_allowed(&self) -> u32 {
-        self.options.pool.n_max.unwrap_or(u32::MAX)
-    }
-
-    fn n_present(&self) -> u32 {
-        u32::try_from(self.ledger.workers.present().count()).unwrap_or(u32::MAX)
     }
 
     fn iterate(
@@ -302,7 +301,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             self.ledger.workers.expect_round_trip(2.0 * network.one_way_s(HEADER_BYTES as u64));
         }
         tuning_points::iteration(number, n_tasks, &mut || {
-            began_s = self.look_at_clock();
+            began_s = self.clock.look(self.transport);
             self.worker_target.iteration_began(number, began_s);
             self.reporting.tally.begin(began_s);
             self.ledger.begin(n_tasks, std::mem::take(&mut wishes), self.worker_target.current());
@@ -323,7 +322,10 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             .filter(|rank| !self.ledger.workers.is_in_use(*rank))
             .collect();
         dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
-        let n_max = self.worker_pool.n_workers_max(self.n_present()).min(self.n_allowed());
+        let n_max = self
+            .worker_pool
+            .n_workers_max(self.ledger.workers.n_present())
+            .min(self.options.pool.n_allowed());
         report.network = self.network.network();
         self.worker_target.iteration_ended(&report, ended_s, n_max);
         report.reckoning = self.worker_target.reckoning();
@@ -334,12 +336,6 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             tuning_points::set_task_bytes(task_bytes.max(1));
         }
         Ok((report, dealt))
-    }
-
-    fn look_at_clock(&mut self) -> f64 {
-        self.clock.now_s = self.transport.now_s();
-        self.clock.is_late = false;
-        self.clock.now_s
     }
 
     /// Reports the workers that did not come back; the work of all iterations is done all the same.

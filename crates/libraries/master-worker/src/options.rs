@@ -48,6 +48,13 @@ pub(crate) struct PoolOptions {
     pub(crate) n_iterations_to_come: Option<u64>,
 }
 
+impl PoolOptions {
+    /// Largest number of workers.
+    pub(crate) fn n_allowed(&self) -> u32 {
+        self.n_max.unwrap_or(u32::MAX)
+    }
+}
+
 /// Options for checkpoints.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CheckpointOptions {

@@ -1,10 +1,10 @@
 //! Implements [`Transport`] for an MPI rank.
 
-use super::{Consumer, FIRST_INTERNAL_TAG, MpiTransport};
+use super::{Consumer, FIRST_INTERNAL_TAG, MpiTransport, sleep_max};
 use crate::collective::{self, CollectiveBackend, Members};
 use crate::deadline::Deadline;
 use crate::{CommError, Envelope, Tag, Transport};
-use mpi::Pause;
+use mpi::{Pause, Transfer};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl Transport for MpiTransport {
                 return Err(CommError::Gone { rank });
             }
             self.look_after_sent()?;
-            if !wait.pause(self.sleep_max()) {
+            if !wait.pause(sleep_max(&self.outbox, &self.inboxes)) {
                 self.silent = wait.waited();
                 return Ok(None);
             }
@@ -135,7 +135,11 @@ impl CollectiveBackend for MpiTransport {
 
     fn send_shared(&mut self, to: u32, bytes: &Arc<Vec<u8>>) -> Result<(), CommError> {
         self.check_open()?;
-        self.post_shared(to, FIRST_INTERNAL_TAG, Arc::clone(bytes))
+        let address = self.peers.address(to)?;
+        self.make_room(to, bytes.len())?;
+        let bytes = Arc::clone(bytes);
+        let sent = Transfer::send_shared(&self.mpi, bytes, address, FIRST_INTERNAL_TAG);
+        self.keep(to, address, sent)
     }
 
     fn receive_internal(

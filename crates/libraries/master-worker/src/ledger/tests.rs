@@ -78,10 +78,10 @@ fn without_prefetch_a_worker_has_one_chunk_and_with_it_always_two() {
 fn of_quick_chunks_as_many_leave_as_a_message_takes() {
     for (prefetch, chunk_s, expected) in [
         (Prefetch::Off, 1e-9, 1),
-        (Prefetch::Late, 1e-9, N_PARTS_MAX),
-        (Prefetch::Always, 1e-9, N_PARTS_MAX),
-        // The message and its answer take half a second each way.
-        (Prefetch::Late, 0.2, 5),
+        (Prefetch::Late, 1e-9, 1 + N_PARTS_MAX),
+        (Prefetch::Always, 1e-9, 1 + N_PARTS_MAX),
+        // A message and its answer take half a second: twice that is covered by five chunks behind the present one.
+        (Prefetch::Late, 0.2, 6),
         (Prefetch::Late, 2.0, 1),
     ] {
         let mut ledger = ledger("ss", prefetch);

@@ -132,6 +132,11 @@ impl WorkerStates {
         self.that(|state| state.presence != Presence::Gone)
     }
 
+    /// Number of workers that are not gone.
+    pub(crate) fn n_present(&self) -> u32 {
+        u32::try_from(self.present().count()).unwrap_or(u32::MAX)
+    }
+
     /// Workers that take part in the iteration.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
         self.that(WorkerState::is_in_use)

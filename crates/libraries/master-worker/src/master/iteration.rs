@@ -69,7 +69,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Handles a message if one has arrived; else computes, if allowed; else waits until the next step is due.
     fn listen(&mut self, number: u64) -> Result<(), Error> {
         if self.clock.is_late {
-            self.look_at_clock();
+            self.clock.look(self.transport);
         }
         if self.options.is_master_working || self.ledger.workers.is_alone() {
             let received = self.transport.try_receive(&mut self.buffers.received);
@@ -93,46 +93,38 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         match self.unless_anybody_gone(received)? {
             Some(envelope) => self.hear(envelope.from, number).map(drop),
             None => {
-                self.look_at_clock();
+                self.clock.look(self.transport);
                 Ok(())
             }
         }
     }
 
-    /// Handles the message in the buffer, from `worker`.
+    /// Handles the message in the buffer, from `worker`. Parts of a bundle count as if each had arrived alone.
     pub(super) fn hear(&mut self, worker: u32, number: u64) -> Result<MessageHeader, Error> {
-        let read = MessageHeader::read(&self.buffers.received);
-        let header = read.ok_or(Error::Unknown { from: worker })?;
-        self.look_at_clock();
-        if header.kind == MessageKind::Bundle {
-            self.hear_bundle(worker, header.compute_s, number)?;
-        } else {
+        let unknown = Error::Unknown { from: worker };
+        let Some(header) = MessageHeader::read(&self.buffers.received) else { return Err(unknown) };
+        let mut arrived_s = self.clock.look(self.transport);
+        if header.kind != MessageKind::Bundle {
             self.hear_one(worker, &header, number)?;
+            return Ok(header);
         }
-        Ok(header)
-    }
-
-    /// Handles the parts of a bundle, each as if it had arrived alone: the first of them `kept_s` before the last.
-    fn hear_bundle(&mut self, worker: u32, kept_s: f64, number: u64) -> Result<(), Error> {
         let bundle = std::mem::take(&mut self.buffers.received);
-        let mut arrived_s = self.clock.now_s - kept_s;
+        // The worker has kept the first one back for this time.
+        arrived_s -= header.compute_s;
         self.reporting.tally.bundled(bundle::parts_of(&bundle).count());
         for (place, part) in bundle::parts_of(&bundle).enumerate() {
             let read = part.and_then(|part| Some((MessageHeader::read(part)?, part)));
-            let (header, part) = read.ok_or(Error::Unknown { from: worker })?;
-            if header.kind == MessageKind::Bundle {
-                return Err(Error::Unknown { from: worker });
-            }
+            let Some((one, part)) = read else { return Err(unknown) };
             if place != 0 {
-                arrived_s += header.waited_s + header.compute_s;
+                arrived_s += one.waited_s + one.compute_s;
             }
             self.clock.now_s = arrived_s;
             self.buffers.received.clear();
             self.buffers.received.extend_from_slice(part);
-            self.hear_one(worker, &header, number)?;
+            self.hear_one(worker, &one, number)?;
         }
         self.buffers.received = bundle;
-        Ok(())
+        Ok(header)
     }
 
     fn hear_one(&mut self, worker: u32, header: &MessageHeader, number: u64) -> Result<(), Error> {
@@ -141,7 +133,26 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         match header.kind {
             MessageKind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
             MessageKind::Taken => {}
-            MessageKind::Results => return self.take_results(worker, header),
+            MessageKind::Results => {
+                let measured =
+                    WorkerTimes { compute_s: header.compute_s, waited_s: header.waited_s };
+                let n_bytes = content.len();
+                let done = self.ledger.finished(worker, header.chunk, measured, now_s);
+                let Some(done) = done else { return Ok(()) };
+                let output = P::Output::from_bytes(&mut self.buffers.received, HEADER_BYTES)?;
+                tuning_points::received(worker, done.batch, header.n_tasks());
+                self.reporting.tally.done(worker, &done, measured, n_bytes);
+                let timed = self.timed(worker, &done, measured);
+                if let Some(round_trip_s) = done.round_trip_s.filter(|_| timed.shared_bytes == 0) {
+                    let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
+                    self.network.add_round_trip(n_bytes, round_trip_s);
+                }
+                let times_s = [timed.began_s, timed.ended_s];
+                self.reporting.tally.timed(worker, header.chunk, &done, times_s);
+                self.worker_target.chunk_done(&timed);
+                self.recover(done, output)?;
+                self.reinforce();
+            }
             MessageKind::Failed => {
                 let said = String::from_utf8_lossy(content).into_owned();
                 self.failed(worker, header.chunk, said, number)?;
@@ -155,36 +166,14 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         Ok(())
     }
 
-    /// Takes the results in the buffer, unless their tasks are done already.
-    fn take_results(&mut self, worker: u32, header: &MessageHeader) -> Result<(), Error> {
-        let measured = WorkerTimes { compute_s: header.compute_s, waited_s: header.waited_s };
-        let n_bytes = self.buffers.received.len() - HEADER_BYTES;
-        let done = self.ledger.finished(worker, header.chunk, measured, self.clock.now_s);
-        let Some(done) = done else { return Ok(()) };
-        let output = P::Output::from_bytes(&mut self.buffers.received, HEADER_BYTES)?;
-        tuning_points::received(worker, done.batch, header.n_tasks());
-        self.reporting.tally.done(worker, &done, measured, n_bytes);
-        let timed = self.timed(worker, &done, measured);
-        if let Some(round_trip_s) = done.round_trip_s.filter(|_| timed.shared_bytes == 0) {
-            let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
-            self.network.add_round_trip(n_bytes, round_trip_s);
-        }
-        let times_s = [timed.began_s, timed.ended_s];
-        self.reporting.tally.timed(worker, header.chunk, &done, times_s);
-        self.worker_target.chunk_done(&timed);
-        self.recover(done, output)?;
-        self.reinforce();
-        Ok(())
-    }
-
     fn compute_here(&mut self, chunk: &SentChunk, number: u64) -> Result<(), Error> {
         self.reporting.tally.sent(0);
         let input = self.program.input(chunk.tasks.clone());
-        let began_s = self.look_at_clock();
+        let began_s = self.clock.look(self.transport);
         let (program, shared) = (&*self.program, self.sent.shared.as_ref());
         let shared = shared.ok_or(Error::NothingShared { iteration: number })?;
         let output = caught(|| program.work(shared, chunk.tasks.clone(), input));
-        let now_s = self.look_at_clock();
+        let now_s = self.clock.look(self.transport);
         let measured = WorkerTimes { compute_s: now_s - began_s, waited_s: 0.0 };
         match output {
             Ok(output) => {
@@ -228,7 +217,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             return;
         }
         let n_workers = u32::try_from(self.ledger.workers.in_use().count()).unwrap_or(u32::MAX);
-        let n_present = self.n_present().min(self.n_allowed());
+        let n_present = self.ledger.workers.n_present().min(self.options.pool.n_allowed());
         if let Some(n_workers) = self.worker_target.joining(n_undealt, n_workers, n_present) {
             let n_workers = self.ledger.enlist(n_workers);
             self.worker_target.joined(n_workers);

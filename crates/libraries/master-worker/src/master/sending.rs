@@ -3,7 +3,7 @@
 use super::iteration::WAIT_S;
 use super::{Known, Master, bytes_of};
 use crate::Error;
-use crate::bundle::{Bundle, PART_BYTES_MAX};
+use crate::bundle::PART_BYTES_MAX;
 use crate::ledger::SentChunk;
 use crate::program::Program;
 use crate::protocol::{HEADER_BYTES, MessageHeader, MessageKind, TAG};
@@ -18,23 +18,23 @@ const BROADCAST_BYTES_MIN: usize = 64 << 10;
 const BROADCAST_BYTES_MORE: usize = 64;
 
 impl<P: Program, T: Transport> Master<'_, P, T> {
-    /// Sends a chunk, and with it those that its worker is to have as well by now.
+    /// Sends a chunk, and with it those that its worker is to have as well by now, as long as they are small.
     pub(super) fn deal(&mut self, chunk: SentChunk, number: u64) -> Result<(), Error> {
         let worker = chunk.worker;
         self.begin(worker, number)?;
-        if !self.ledger.workers.is_in_use(worker) {
-            return Ok(());
+        let mut next = Some(chunk).filter(|_| self.ledger.workers.is_in_use(worker));
+        while let Some(chunk) = next {
+            self.deal_one(&chunk, number)?;
+            let is_last = self.options.is_synchronous || self.buffers.bundle.is_full();
+            next = match is_last {
+                true => None,
+                false => self.ledger.deal_ahead(worker, self.clock.now_s),
+            };
         }
-        let next = match self.options.is_synchronous {
-            true => None,
-            false => self.ledger.deal_ahead(worker, self.clock.now_s),
-        };
-        match next {
-            Some(next) => self.deal_together([chunk, next], number),
-            None => self.deal_one(&chunk, number),
-        }
+        self.send_bundle(worker, number)
     }
 
+    /// Adds a small chunk to the bundle; sends a large one, after those that were dealt before it.
     fn deal_one(&mut self, chunk: &SentChunk, number: u64) -> Result<(), Error> {
         let (worker, id, flag) = (chunk.worker, chunk.id, self.options.is_synchronous);
         let header = MessageHeader { flag, ..header_of(chunk, number) };
@@ -43,67 +43,42 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let bytes = bytes_of(&input, &mut scratch)?;
         self.reporting.tally.sent(bytes.len());
         let n_bytes = (HEADER_BYTES + bytes.len()) as u64;
+        if bytes.len() <= PART_BYTES_MAX && !flag {
+            self.buffers.bundle.add(&header, bytes);
+            self.buffers.bundled.push((id, chunk.batch, header.n_tasks(), n_bytes));
+            self.buffers.scratch = scratch;
+            return Ok(());
+        }
+        self.send_bundle(worker, number)?;
         let mut sent = Ok(());
         tuning_points::send(worker, chunk.batch, header.n_tasks(), &mut || {
             sent = self.transport.send(worker, TAG, &[&header.to_bytes(), bytes]);
         });
         self.buffers.scratch = scratch;
         self.unless_gone(worker, sent)?;
-        let now_s = self.look_at_clock();
+        let now_s = self.clock.look(self.transport);
         self.ledger.sent((worker, id), n_bytes, now_s);
         if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
     }
 
-    /// Sends chunks of one worker together as long as the ledger has more of them and they are small.
-    fn deal_together(&mut self, chunks: [SentChunk; 2], number: u64) -> Result<(), Error> {
-        let mut bundle = std::mem::take(&mut self.buffers.bundle);
-        let mut bundled = std::mem::take(&mut self.buffers.bundled);
-        let [chunk, next] = chunks;
-        let (worker, mut later) = (chunk.worker, Some(next));
-        let mut chunk = Some(chunk);
-        while let Some(one) = chunk {
-            let input = self.program.input(one.tasks.clone());
-            let bytes = bytes_of(&input, &mut self.buffers.scratch)?;
-            if PART_BYTES_MAX < bytes.len() {
-                // What was dealt before it is sent before it.
-                self.send_bundle(worker, (&mut bundle, &mut bundled), number)?;
-                self.deal_one(&one, number)?;
-            } else {
-                self.reporting.tally.sent(bytes.len());
-                bundle.add(&header_of(&one, number), bytes);
-                bundled.push((one.id, one.batch, one.tasks.end - one.tasks.start, bytes.len()));
-            }
-            chunk = match later.take() {
-                Some(next) => Some(next),
-                None if bundle.is_full() => None,
-                None => self.ledger.deal_ahead(worker, self.clock.now_s),
-            };
-        }
-        self.send_bundle(worker, (&mut bundle, &mut bundled), number)?;
-        (self.buffers.bundle, self.buffers.bundled) = (bundle, bundled);
-        Ok(())
-    }
-
-    fn send_bundle(
-        &mut self,
-        worker: u32,
-        (bundle, bundled): (&mut Bundle, &mut Vec<(u64, u32, u64, usize)>),
-        number: u64,
-    ) -> Result<(), Error> {
-        let Some((_, batch, _, _)) = bundled.first().copied() else { return Ok(()) };
-        self.reporting.tally.bundled(bundled.len());
-        let n_tasks = bundled.iter().map(|(_, _, n_tasks, _)| n_tasks).sum();
-        let (header, parts) = bundle.message(number, 0.0);
+    /// Sends what is in the bundle.
+    fn send_bundle(&mut self, worker: u32, number: u64) -> Result<(), Error> {
+        let Some((_, batch, _, _)) = self.buffers.bundled.first().copied() else { return Ok(()) };
+        self.reporting.tally.bundled(self.buffers.bundled.len());
+        let n_tasks = self.buffers.bundled.iter().map(|(_, _, n_tasks, _)| n_tasks).sum();
+        let (header, parts) = self.buffers.bundle.message(number, 0.0);
         let mut sent = Ok(());
         tuning_points::send(worker, batch, n_tasks, &mut || {
             sent = self.transport.send(worker, TAG, &[&header, parts]);
         });
-        bundle.clear();
+        self.buffers.bundle.clear();
+        let mut bundled = std::mem::take(&mut self.buffers.bundled);
         self.unless_gone(worker, sent)?;
-        let now_s = self.look_at_clock();
+        let now_s = self.clock.look(self.transport);
         for (id, _, _, n_bytes) in bundled.drain(..) {
-            self.ledger.sent((worker, id), (HEADER_BYTES + n_bytes) as u64, now_s);
+            self.ledger.sent((worker, id), n_bytes, now_s);
         }
+        self.buffers.bundled = bundled;
         Ok(())
     }
 
@@ -178,7 +153,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     /// Times a short message to an idle worker, now and then.
     pub(super) fn ping(&mut self, number: u64) -> Result<(), Error> {
-        let now_s = self.look_at_clock();
+        let now_s = self.clock.look(self.transport);
         // A worker without work in this iteration would answer in a later one, or never.
         let is_due = !self.ledger.is_done() && self.network.is_due(now_s);
         let Some(worker) = self.ledger.idle_worker().filter(|_| is_due) else { return Ok(()) };
