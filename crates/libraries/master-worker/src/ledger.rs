@@ -84,11 +84,13 @@ pub(crate) struct Done {
     pub(crate) round_trip_s: Option<f64>,
 }
 
-/// Times that a worker measured.
+/// Times that a worker measured, and the size of its answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkerTimes {
     pub(crate) compute_s: f64,
     pub(crate) waited_s: f64,
+    /// Bytes of the results.
+    pub(crate) n_bytes: usize,
 }
 
 /// Ledger of a run; see the module.

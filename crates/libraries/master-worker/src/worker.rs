@@ -14,8 +14,11 @@ use comm::{CommError, Transport};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Largest number of buffers kept for further chunks.
+/// Largest number of buffers kept for further chunks, and largest number from which on large ones are not kept.
 const N_SPARE_MAX: usize = N_PARTS_MAX;
+const N_LARGE_MAX: usize = 4;
+/// Capacity of a buffer above which it is large, in bytes.
+const SPARE_BYTES_MAX: usize = 4096;
 /// Computing time of a chunk from which on its results leave at once, in seconds: a message takes about as long.
 const QUICK_S: f64 = 2e-6;
 /// Most results that are kept back for others.
@@ -230,7 +233,8 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
     fn compute(&mut self, chunk: &MessageHeader, mut message: Vec<u8>) -> Result<(), Error> {
         let shared = self.shared.as_ref().ok_or(Error::Unknown { from: 0 })?;
         let input = P::Input::from_bytes(&mut message, HEADER_BYTES)?;
-        if self.buffers.len() < N_SPARE_MAX {
+        let n_max = if message.capacity() <= SPARE_BYTES_MAX { N_SPARE_MAX } else { N_LARGE_MAX };
+        if self.buffers.len() < n_max {
             self.buffers.push(message);
         }
         let (program, tasks) = (&*self.program, chunk.tasks.clone());

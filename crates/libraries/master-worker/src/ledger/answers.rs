@@ -22,6 +22,7 @@ impl Ledger {
         let held = self.answer(worker, chunk, now_s).or_else(|| self.reclaim(worker, chunk))?;
         let n_tasks = held.part.n_tasks();
         let state = &mut self.workers.states[worker as usize];
+        state.n_answer_bytes = measured.n_bytes;
         let round_trip_s = (now_s - held.sent_s - compute_s).max(0.0);
         let overhead_s = match held.is_first {
             false => measured.waited_s.max(0.0),

@@ -22,7 +22,7 @@ fn ledger(policy: &str, prefetch: Prefetch) -> Ledger {
 }
 
 fn measured(compute_s: f64) -> WorkerTimes {
-    WorkerTimes { compute_s, waited_s: 0.0 }
+    WorkerTimes { compute_s, waited_s: 0.0, n_bytes: 8 }
 }
 
 /// All steps at one time: which worker gets which tasks, and which chunks are taken back (as `0..0`).
@@ -96,6 +96,25 @@ fn of_quick_chunks_as_many_leave_as_a_message_takes() {
         // The first one begins after a quarter of a second.
         dealt += steps(&mut ledger, 10.25).len();
         assert_eq!(dealt, expected, "{prefetch:?} {chunk_s}");
+    }
+}
+
+#[test]
+fn large_chunks_leave_one_by_one() {
+    for (n_input_bytes, n_bytes, expected) in [(70, 8, 33), (5000, 8, 2), (70, 5000, 2)] {
+        let mut ledger = ledger("ss", Prefetch::Always);
+        for chunk in [1, 2] {
+            ledger.begin(1, Wishes::default(), 1);
+            steps(&mut ledger, 0.0);
+            ledger.finished(1, chunk, WorkerTimes { n_bytes, ..measured(1e-9) }, 0.5).unwrap();
+        }
+        ledger.begin(1000, Wishes::default(), 1);
+        let mut n_dealt = 0;
+        while let Some(LedgerAction::Deal(chunk)) = ledger.next_action(1.0) {
+            ledger.sent((1, chunk.id), n_input_bytes, 1.0);
+            n_dealt += 1;
+        }
+        assert_eq!(n_dealt, expected, "{n_input_bytes} {n_bytes}");
     }
 }
 

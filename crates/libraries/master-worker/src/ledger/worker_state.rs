@@ -1,7 +1,8 @@
 //! State of one worker as the master knows it.
 
 use super::pool::TaskGroup;
-use crate::bundle::N_PARTS_MAX;
+use crate::bundle::{N_PARTS_MAX, PART_BYTES_MAX};
+use crate::protocol::HEADER_BYTES;
 use std::collections::VecDeque;
 
 /// Participation of a worker.
@@ -50,6 +51,8 @@ pub(crate) struct WorkerState {
     pub(crate) n_computing: u64,
     /// Number of times that these tasks were missed before.
     pub(crate) n_missed: u32,
+    /// Bytes of its last results.
+    pub(crate) n_answer_bytes: usize,
     /// Time of the `Prefetch` alarm that is set for the worker, in seconds.
     pub(crate) prefetch_s: Option<f64>,
     /// True if a `Watch` alarm is set for the worker.
@@ -88,9 +91,14 @@ impl WorkerState {
     }
 
     /// Number of chunks of `chunk_s` to have beyond the present one, so that a message and its answer take no longer than
-    /// these: at least one.
+    /// these: at least one, and no more where they or their results are large, as all of them would be in memory.
     pub(crate) fn n_ahead(&self, chunk_s: f64) -> usize {
         let n_more = 2.0 * self.speed.round_trip_s() / chunk_s;
+        let n_bytes = self.held.back().map_or(0, |held| held.n_bytes);
+        let is_small = n_bytes <= (HEADER_BYTES + PART_BYTES_MAX) as u64;
+        if !is_small || PART_BYTES_MAX < self.n_answer_bytes {
+            return 1;
+        }
         1 + usize::try_from(whole_or_none(n_more)).unwrap_or(usize::MAX).min(N_PARTS_MAX - 1)
     }
 

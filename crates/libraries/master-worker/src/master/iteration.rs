@@ -134,9 +134,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             MessageKind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
             MessageKind::Taken => {}
             MessageKind::Results => {
-                let measured =
-                    WorkerTimes { compute_s: header.compute_s, waited_s: header.waited_s };
+                let (compute_s, waited_s) = (header.compute_s, header.waited_s);
                 let n_bytes = content.len();
+                let measured = WorkerTimes { compute_s, waited_s, n_bytes };
                 let done = self.ledger.finished(worker, header.chunk, measured, now_s);
                 let Some(done) = done else { return Ok(()) };
                 let output = P::Output::from_bytes(&mut self.buffers.received, HEADER_BYTES)?;
@@ -174,7 +174,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let shared = shared.ok_or(Error::NothingShared { iteration: number })?;
         let output = caught(|| program.work(shared, chunk.tasks.clone(), input));
         let now_s = self.clock.look(self.transport);
-        let measured = WorkerTimes { compute_s: now_s - began_s, waited_s: 0.0 };
+        let measured = WorkerTimes { compute_s: now_s - began_s, waited_s: 0.0, n_bytes: 0 };
         match output {
             Ok(output) => {
                 let Some(done) = self.ledger.finished(0, chunk.id, measured, now_s) else {
