@@ -25,7 +25,8 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia malleable -- mpiexec -n 2 ./cg --sizes 2:16
   sbatch --nodes=1 --wrap 'sintonia malleable -- mpiexec -n 8 ./cg --sizes 8:32'
-  sintonia malleable --restart --stalled 10m -- mpiexec -hosts a,b -n 4 ./cg --sizes 2:8 --checkpoint cg.state
+  sintonia malleable --restart -- mpiexec -hosts a,b -n 4 ./cg --sizes 2:8 --checkpoint cg.state
+  sintonia malleable --restart --stalled 10m -- mpiexec -n 4 ./cg --checkpoint cg.state
 
 What is set, unless it is set already:
   Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
