@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     /// Runs a script in place of a launcher; `$0` is the checkpoint. Returns the exit code.
-    fn run(folder: &Path, script: &str, n_max: u32) -> u8 {
+    fn run(folder: &Path, script: &str, n_max: u32, stalled_after: Option<Duration>) -> u8 {
         let checkpoint = folder.join("a");
         let words = ["sh", "-c", script].map(OsString::from).into_iter();
         let mut restarts = Restarts {
@@ -277,7 +277,7 @@ mod tests {
             variables: vec![("A", "7".to_owned())],
             progress: Progress { checkpoint },
             policy: RestartPolicy::new(n_max, Duration::ZERO),
-            stalled_after: Some(Duration::from_secs(2)),
+            stalled_after,
             signals: SignalsInfo::new([SIGTERM, SIGUSR1, SIGCHLD]).expect("signals can be caught"),
             asked: None,
         };
@@ -294,8 +294,13 @@ mod tests {
 
     #[track_caller]
     fn check(script: &str, n_max: u32, expected: (u8, usize)) {
+        check_watched(script, n_max, None, expected);
+    }
+
+    #[track_caller]
+    fn check_watched(script: &str, n_max: u32, stalled_s: Option<u64>, expected: (u8, usize)) {
         let folder = tempfile::tempdir().expect("a folder");
-        let code = run(folder.path(), script, n_max);
+        let code = run(folder.path(), script, n_max, stalled_s.map(Duration::from_secs));
         let runs = std::fs::read_to_string(folder.path().join("a.runs")).unwrap_or_default();
         assert_eq!((code, runs.lines().count()), expected, "{script}");
         assert!(!folder.path().join("a.unfinished").exists(), "the marker is left");
@@ -330,10 +335,11 @@ mod tests {
     /// One that goes on is left alone, however long it takes in all.
     #[test]
     fn a_program_that_hangs_is_ended_and_started_again() {
-        check(&format!("{GO_ON} [ $n = 3 ] || while :; do sleep 0.1; done"), 10, (0, 3));
-        check(&format!("for i in 1 2 3 4 5 6; do {GO_ON} sleep 0.5; done; exit 0"), 10, (0, 6));
-        let deaf = "trap '' TERM; while :; do sleep 0.1; done";
-        check(&format!("{GO_ON} [ $n = 2 ] || {{ {deaf}; }}"), 10, (0, 2));
+        let hangs = format!("{GO_ON} [ $n = 2 ] || while :; do sleep 0.1; done");
+        check_watched(&hangs, 10, Some(2), (0, 2));
+        check_watched(&format!("trap '' TERM; {hangs}"), 10, Some(2), (0, 2));
+        let slow = format!("for i in $(seq 16); do {GO_ON} sleep 0.3; done; exit 0");
+        check_watched(&slow, 10, Some(4), (0, 16));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::process::Child;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Time for a launcher to end its ranks when it is asked to.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
 /// Watch over one run of a program.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! State of one worker as the master knows it.
 
-use super::pool::TaskGroup;
+use super::pool::{TaskGroup, whole};
 use crate::bundle::{N_PARTS_MAX, PART_BYTES_MAX};
 use crate::protocol::HEADER_BYTES;
 use std::collections::VecDeque;
@@ -93,13 +93,13 @@ impl WorkerState {
     /// Number of chunks of `chunk_s` to have beyond the present one, so that a message and its answer take no longer than
     /// these: at least one, and no more where they or their results are large, as all of them would be in memory.
     pub(crate) fn n_ahead(&self, chunk_s: f64) -> usize {
-        let n_more = 2.0 * self.speed.round_trip_s() / chunk_s;
         let n_bytes = self.held.back().map_or(0, |held| held.n_bytes);
         let is_small = n_bytes <= (HEADER_BYTES + PART_BYTES_MAX) as u64;
         if !is_small || PART_BYTES_MAX < self.n_answer_bytes {
             return 1;
         }
-        1 + usize::try_from(whole_or_none(n_more)).unwrap_or(usize::MAX).min(N_PARTS_MAX - 1)
+        let n_ahead = whole(1.0 + 2.0 * self.speed.round_trip_s() / chunk_s);
+        usize::try_from(n_ahead).unwrap_or(usize::MAX).min(N_PARTS_MAX)
     }
 
     /// Removes and returns the chunk with this number.
@@ -176,13 +176,6 @@ impl WorkerStates {
         let may_compute = [Presence::InUse, Presence::Busy, Presence::Overdue];
         !workers.any(|state| may_compute.contains(&state.presence))
     }
-}
-
-/// Rounds down; zero where there is no number.
-#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
-#[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
-fn whole_or_none(number: f64) -> u64 {
-    number as u64
 }
 
 /// Weight of the newest chunk in the means.
